@@ -1,0 +1,110 @@
+#include "attn/core/table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ostream>
+
+#include "attn/core/errors.hpp"
+#include "attn/core/shape.hpp"
+
+namespace attn {
+namespace {
+
+/// The first and last code points of the blocks whose letters take two columns.
+constexpr std::uint32_t wide_blocks[][2] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
+                                            {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+                                            {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+bool is_wide(std::uint32_t letter) {
+  return std::any_of(std::begin(wide_blocks), std::end(wide_blocks),
+                     [&](const auto& block) { return letter >= block[0] && letter <= block[1]; });
+}
+
+std::string padding(std::string_view text, std::size_t width) {
+  return std::string(width - std::min(width, display_width(text)), ' ');
+}
+
+bool is_number(std::string_view text) {
+  const std::size_t start = text.substr(0, 1) == "-" ? 1 : 0;
+  return start < text.size() && text[start] >= '0' && text[start] <= '9';
+}
+
+}  // namespace
+
+std::string fixed(double value, int decimals) {
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  const std::string number = text;
+  const bool is_zero = number.find_first_not_of("-0.") == std::string::npos;
+  return is_zero && number[0] == '-' ? number.substr(1) : number;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    std::uint32_t letter = length == 1 ? first : first & (0xFFu >> (length + 1));
+    for (std::size_t k = 1; k < length && i + k < text.size(); ++k) {
+      letter = letter << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3F);
+    }
+    width += is_wide(letter) ? 2 : 1;
+    i += length;
+  }
+  return width;
+}
+
+void print(std::ostream& out, std::string_view name, const Matrix& A, const std::vector<std::string>& rows,
+           const std::vector<std::string>& columns) {
+  out << name << "  " << shape_text(A) << '\n';
+  std::size_t label_width = 0;
+  for (const std::string& row : rows) label_width = std::max(label_width, display_width(row));
+  std::size_t cell_width = 7;
+  for (const std::string& column : columns) cell_width = std::max(cell_width, display_width(column));
+  for (const double a : A) cell_width = std::max(cell_width, fixed(a).size());
+  if (!columns.empty()) {
+    out << "  " << std::string(label_width, ' ');
+    for (const std::string& column : columns) out << "  " << padding(column, cell_width) << column;
+    out << '\n';
+  }
+  for (std::size_t i = 0; i < A.shape(0); ++i) {
+    out << "  ";
+    if (!rows.empty()) out << rows.at(i) << padding(rows.at(i), label_width);
+    for (std::size_t j = 0; j < A.shape(1); ++j) {
+      const std::string cell = fixed(A(i, j));
+      out << "  " << padding(cell, cell_width) << cell;
+    }
+    out << '\n';
+  }
+}
+
+Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+
+void Table::add(std::vector<std::string> cells) {
+  if (cells.size() != rows_[0].size()) {
+    refuse("table row", std::to_string(rows_[0].size()) + " cells", std::to_string(cells.size()));
+  }
+  rows_.push_back(std::move(cells));
+}
+
+void Table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths(rows_[0].size(), 0);
+  std::vector<bool> numbers(rows_[0].size(), true);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    for (std::size_t j = 0; j < rows_[i].size(); ++j) {
+      widths[j] = std::max(widths[j], display_width(rows_[i][j]));
+      if (i > 0) numbers[j] = numbers[j] && is_number(rows_[i][j]);
+    }
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const std::string blanks = padding(row[j], widths[j]);
+      line += "  " + (numbers[j] ? blanks + row[j] : row[j] + blanks);
+    }
+    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,83 @@
+#include "attn/golden/case.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "attn/core/errors.hpp"
+#include "attn/core/files.hpp"
+#include "attn/formats/npy.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// Reads a tensor and holds it against what case.json says of it.
+GoldenTensor load_tensor(const fs::path& folder, const Json& entry) {
+  GoldenTensor tensor{entry.at("name"), entry.value("meaning", ""), {}};
+  const fs::path file = folder / (tensor.name + ".npy");
+  tensor.value = read_npy(file);
+  const auto shape = entry.at("shape").get<std::vector<std::size_t>>();
+  const auto dtype = entry.at("dtype").get<std::string>();
+  if (tensor.value.shape != shape || tensor.value.dtype() != dtype) {
+    refuse_input(file.string(), dtype + " " + shape_text(shape) + ", as case.json says",
+                 std::string(tensor.value.dtype()) + " " + shape_text(tensor.value.shape));
+  }
+  return tensor;
+}
+
+Mistake load_mistake(const fs::path& folder, const Json& entry) {
+  Mistake mistake{entry.at("name"), entry.at("says"), {}};
+  for (const std::string tensor : entry.at("tensors")) {
+    mistake.tensors[tensor] = read_npy(folder / "mistakes" / mistake.name / (tensor + ".npy"));
+  }
+  return mistake;
+}
+
+GoldenCase read_case(const fs::path& folder, const Json& json) {
+  GoldenCase golden;
+  golden.name = json.at("case");
+  golden.chapter = json.at("chapter");
+  golden.title = json.at("title");
+  golden.formula = json.at("formula");
+  golden.function = json.at("function");
+  const Json& tolerance = json.at("tolerance");
+  golden.tolerance = {tolerance.at("float64"), tolerance.at("float32"), tolerance.at("reason")};
+  const Json& source = json.at("source");
+  golden.source = source.at("producer").get<std::string>() + "; " + source.at("reference").get<std::string>();
+  for (const Json& entry : json.at("inputs")) golden.inputs.push_back(load_tensor(folder, entry));
+  for (const Json& entry : json.at("outputs")) golden.outputs.push_back(load_tensor(folder, entry));
+  for (const Json& entry : json.at("mistakes")) golden.mistakes.push_back(load_mistake(folder, entry));
+  return golden;
+}
+
+}  // namespace
+
+Matrix GoldenCase::input(const std::string& name) const {
+  for (const GoldenTensor& tensor : inputs) {
+    if (tensor.name == name) return to_matrix(tensor.value, name);
+  }
+  refuse(this->name, "an input of the case", name);
+}
+
+GoldenCase load_case(const fs::path& folder) {
+  const fs::path file = folder / "case.json";
+  const std::string text = read_file(file);
+  try {
+    return read_case(folder, Json::parse(text));
+  } catch (const Json::exception& error) {
+    refuse_input(file.string(), "a golden case as golden/README.md describes it", error.what());
+  }
+}
+
+std::vector<fs::path> list_cases(const fs::path& golden) {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::recursive_directory_iterator(golden)) {
+    if (entry.path().filename() == "case.json") folders.push_back(entry.path().parent_path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+}  // namespace attn

@@ -1,0 +1,61 @@
+// The `attn` command.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "cli/commands.hpp"
+#include "setup.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The golden files: those of the source tree where this was built, or those that were installed with it.
+fs::path golden_folder(const char* program) {
+  const fs::path built(attn::setup::source_golden);
+  std::error_code none;
+  fs::path self = fs::read_symlink("/proc/self/exe", none);
+  if (none) self = fs::weakly_canonical(program, none);
+  const fs::path installed = self.parent_path().parent_path() / attn::setup::installed_golden;
+  return fs::exists(installed) ? installed : built;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Attention, Step by Step: checks of your own work and of this machine.", "attn");
+  app.set_version_flag("--version", std::string(attn::setup::version));
+  app.require_subcommand(0, 1);
+
+  std::string name;
+  std::string folder;
+  std::string golden = golden_folder(argv[0]).string();
+  bool list = false;
+  CLI::App* check = app.add_subcommand("check", "Hold your tensors against a golden case");
+  check->add_option("CASE", name, "the case, such as 03-scaling/square");
+  check->add_option("DIR", folder, "a folder with your tensors, such as weights.npy and output.npy");
+  check->add_option("--golden", golden, "the folder of the golden cases")->capture_default_str();
+  check->add_flag("--list", list, "show the cases there are");
+  CLI::App* doctor = app.add_subcommand("doctor", "Say what is found on this machine, and what to install");
+
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");
+    if (*check && !list && (name.empty() || folder.empty())) {
+      throw CLI::RequiredError("check: CASE and DIR");
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (*doctor) return attn::doctor_command();
+  return list ? attn::list_command(golden) : attn::check_command(name, folder, golden);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "attn: " << error.what() << '\n';
+    return 2;
+  }
+}

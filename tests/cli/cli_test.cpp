@@ -1,0 +1,160 @@
+// The programs as a reader meets them: help, errors, exit codes, what goes where.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+
+#include "attn/core/files.hpp"
+#include "attn/core/tensor.hpp"
+#include "attn/formats/npy.hpp"
+#include "catch.hpp"
+#include "scratch.hpp"
+
+using attn::tests::Scratch;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Result {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Runs a program of the build: "attn check ...".
+Result run(const std::string& command) {
+  const Scratch scratch;
+  const std::string err = (scratch / "err").string();
+  FILE* pipe = popen(("'" ATTN_TEST_BIN "'/" + command + " 2>'" + err + "'").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Result result;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) result.out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.err = attn::read_file(err);
+  return result;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// An error is one line on standard error, nothing on standard output, status 2.
+void check_refused(const std::string& command, const std::string& part) {
+  const Result result = run(command);
+  INFO(command << "\n" << result.out << result.err);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(has(result.err, part));
+}
+
+const std::string golden = ATTN_TEST_GOLDEN;
+
+}  // namespace
+
+TEST_CASE("every program explains itself") {
+  for (const std::string program :
+       {"attn", "attn check", "attn doctor", "chapter-01", "chapter-02", "chapter-03"}) {
+    const Result help = run(program + " --help");
+    INFO(program);
+    CHECK(help.status == 0);
+    CHECK(help.err.empty());
+    CHECK(help.out.size() > 100);
+  }
+  CHECK(has(run("chapter-01 --help").out, "--sentence"));
+  CHECK(run("attn --version").out == ATTN_TEST_VERSION "\n");
+}
+
+TEST_CASE("unknown commands and options are refused") {
+  check_refused("attn", "subcommand");
+  check_refused("attn frobnicate", "frobnicate");
+  check_refused("attn doctor --loud", "--loud");
+  check_refused("attn check", "CASE and DIR");
+  check_refused("chapter-03 --sentense x", "--sentense");
+  check_refused("chapter-03 extra", "extra");
+}
+
+TEST_CASE("doctor says what is here") {
+  const Result doctor = run("attn doctor");
+  CHECK(doctor.status == 0);
+  for (const char* word : {"compiler", "xtensor", "BLAS", "threads", "CUDA device", "Doxygen", "KaTeX"}) {
+    CHECK(has(doctor.out, word));
+  }
+}
+
+TEST_CASE("check: right, wrong, known mistake, missing") {
+  const Result right = run("attn check 03-scaling/square '" + golden + "/03-scaling/square'");
+  CHECK(right.status == 0);
+  CHECK(has(right.out, "Passed"));
+  const Result wrong =
+      run("attn check 03-scaling/square '" + golden + "/03-scaling/square/mistakes/softmax-over-queries'");
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.out, "known mistake: softmax-over-queries"));
+  CHECK(wrong.err.empty());
+  check_refused("attn check 03-scaling/round .", "case: wanted one of those that `attn check --list` shows");
+  check_refused("attn check 03-scaling/square /nowhere", "/nowhere: wanted a folder");
+  const Result list = run("attn check --list");
+  CHECK(list.status == 0);
+  CHECK(has(list.out, "01-similarity/large"));
+}
+
+TEST_CASE("a chapter's own tensors pass its golden case") {
+  const Scratch scratch;
+  const std::string folder = (scratch / "my tensors").string();
+  REQUIRE(run("chapter-01 --input '" + golden + "/01-similarity/distinct/X.npy' --save '" + folder + "'").status ==
+          0);
+  CHECK(run("attn check 01-similarity/distinct '" + folder + "'").status == 0);
+  CHECK(fs::exists(fs::path(folder) / "weights.svg"));
+}
+
+TEST_CASE("sentences in any language; broken ones and empty ones are refused") {
+  for (const std::string chapter : {"chapter-01", "chapter-02", "chapter-03"}) {
+    INFO(chapter);
+    const Result result = run(chapter + " --sentence '早上好 Grüße мир'");
+    CHECK(result.status == 0);
+    CHECK(has(result.out, "早"));
+    CHECK(has(result.out, "мир"));
+    check_refused(chapter + " --sentence ''", "--sentence: wanted at least one word");
+    check_refused(chapter + " --sentence '  '", "--sentence: wanted at least one word");
+    check_refused(chapter + " --sentence \"$(printf 'ab\\377')\"", "UTF-8, got byte 0xFF at position 2");
+    check_refused(chapter + " --sentence \"$(seq 1 41)\"", "at most 40 tokens");
+    check_refused(chapter + " --sentence a --input b", "--sentence");
+  }
+}
+
+TEST_CASE("matrices from files; what is none is refused with the file's name") {
+  const Scratch scratch;
+  attn::write_npy(scratch / "three.npy", {{2, 1, 1}, std::vector<double>(2)});
+  attn::write_npy(scratch / "whole.npy", {{2, 1}, std::vector<std::int64_t>(2)});
+  attn::write_npy(scratch / "empty.npy", {{0, 3}, std::vector<double>()});
+  attn::write_npy(scratch / "float.npy", {{2, 1}, std::vector<float>{1, 2}});
+  attn::write_file(scratch / "text.npy", "not an array");
+  const auto input = [&](const std::string& file) {
+    return "chapter-02 --input '" + (scratch / file).string() + "'";
+  };
+  check_refused(input("three.npy"), "three.npy: wanted a matrix (rank 2), got shape (2, 1, 1)");
+  check_refused(input("whole.npy"), "whole.npy: wanted float32 or float64, got int64");
+  check_refused(input("empty.npy"), "empty.npy: wanted at least one row");
+  check_refused(input("text.npy"), "text.npy: wanted an .npy file");
+  check_refused(input("none.npy"), "none.npy: wanted a file that can be read");
+  CHECK(run(input("float.npy")).status == 0);
+}
+
+TEST_CASE("an output that cannot be written is an error") {
+  const Scratch scratch;
+  attn::write_file(scratch / "file", "x");
+  const Result blocked = run("chapter-01 --save '" + (scratch / "file").string() + "'");
+  CHECK(blocked.status == 2);
+  CHECK(has(blocked.err, "wanted a place that can be written"));
+  if (fs::exists("/dev/full")) {
+    const Result full = run("chapter-01 > /dev/full");
+    CHECK(full.status == 2);
+    CHECK(has(full.err, "standard output: wanted a place that can be written"));
+  }
+}
+
+TEST_CASE("--brief is one line") {
+  const Result brief = run("chapter-03 --brief");
+  CHECK(brief.status == 0);
+  CHECK(std::count(brief.out.begin(), brief.out.end(), '\n') == 1);
+  CHECK(brief.out.rfind("03 Scaling: ", 0) == 0);
+}
