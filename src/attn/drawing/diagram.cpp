@@ -33,7 +33,7 @@ std::string diagram(const std::string& title, const std::vector<Box>& boxes, con
     columns = std::max(columns, box.column);
     rows = std::max(rows, box.row);
   }
-  const double title_width = 7.6 * static_cast<double>(display_width(title)) + 32;
+  const double title_width = 8.8 * static_cast<double>(display_width(title)) + 32;
   Svg picture(std::max(title_width, 2 * left + column_step * columns + box_width),
               top + row_step * rows + box_height + 16, title);
   picture.text({16, 26}, title, {.bold = true});
@@ -42,7 +42,9 @@ std::string diagram(const std::string& title, const std::vector<Box>& boxes, con
     const Box& to = boxes.at(link.to);
     const Point start = edge(from, centre(to)), end = edge(to, centre(from));
     picture.arrow(start, end, ink);
-    picture.text({(start.x + end.x) / 2, (start.y + end.y) / 2 - 6}, link.label,
+    // Beside a slanting arrow, above a level one.
+    const double aside = end.y == start.y ? 0 : end.y < start.y ? -16 : 16;
+    picture.text({(start.x + end.x) / 2 + aside, (start.y + end.y) / 2 - 6}, link.label,
                  {.size = 12, .anchor = Anchor::middle});
   }
   for (const Box& box : boxes) {

@@ -38,7 +38,7 @@ std::string heat_map(const Matrix& A, const HeatMapWords& words) {
   const double left = 28 + longest(words.rows), top = 64;
   const double step = std::max(cell, longest(words.columns) + 8);
   const double grid = static_cast<double>(columns) * step;
-  const double title_width = 7.6 * static_cast<double>(display_width(words.title));
+  const double title_width = 8.8 * static_cast<double>(display_width(words.title));
   Svg picture(std::max(left + grid + 16, title_width + 32), top + static_cast<double>(rows) * cell + 14,
               words.title);
   picture.text({16, 26}, words.title, {.bold = true});

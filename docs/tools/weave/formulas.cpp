@@ -1,0 +1,74 @@
+#include "formulas.hpp"
+
+#include <algorithm>
+
+#include "blocks.hpp"
+#include "inline.hpp"
+#include "script.hpp"
+
+namespace weave {
+
+namespace {
+
+void unescape_bars(std::string& tex) {
+  for (auto at = tex.find("\\|"); at != std::string::npos; at = tex.find("\\|", at)) tex.erase(at, 1);
+}
+
+// The text of a source line's comment: what follows ///, //! or the * of a longer comment.
+std::string comment_text(const std::string& line) {
+  const std::string bare = trimmed(line);
+  for (const std::string mark : {"///<", "///", "//!", "/**", "*"}) {
+    if (bare.rfind(mark, 0) == 0) return bare.substr(mark.size());
+  }
+  const auto trailing = line.find("///<");
+  return trailing == std::string::npos ? "" : line.substr(trailing + 4);
+}
+
+}  // namespace
+
+std::vector<Formula> page_formulas(const Lines& lines) {
+  std::vector<Formula> found;
+  for (const Prose& part : prose(lines)) {
+    for (const Span& span : scan(part.text)) {
+      if (span.kind != Span::Kind::math) continue;
+      found.push_back({part.line + 1 + lines_before(part.text, span.at), span.text, span.display});
+      if (part.table) unescape_bars(found.back().tex);
+    }
+  }
+  for (const Fence& fence : fences(lines)) {
+    if (fence.info == "math") found.push_back({fence.line + 1, joined(fence.body), true});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
+  return found;
+}
+
+std::vector<Formula> comment_formulas(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += comment_text(line) + '\n';
+  std::vector<Formula> found;
+  for (std::size_t at = text.find("\\f"); at != std::string::npos; at = text.find("\\f", at)) {
+    const bool display = at + 2 < text.size() && text[at + 2] == '[';
+    const bool formula = display || (at + 2 < text.size() && text[at + 2] == '$');
+    const std::size_t end = formula ? text.find(display ? "\\f]" : "\\f$", at + 3) : std::string::npos;
+    if (end != std::string::npos) {
+      found.push_back({1 + lines_before(text, at), text.substr(at + 3, end - at - 3), display});
+    }
+    at = end == std::string::npos ? at + 2 : end + 3;
+  }
+  return found;
+}
+
+std::string formulas_script(const std::vector<std::filesystem::path>& files) {
+  std::string script = "const FORMULAS = [\n";
+  for (const auto& file : files) {
+    const Lines lines = read_lines(file);
+    for (const Formula& formula : file.extension() == ".md" ? page_formulas(lines) : comment_formulas(lines)) {
+      script += "  {where: " + script_string(file.string() + ":" + std::to_string(formula.line)) +
+                ", tex: " + script_string(formula.tex) + ", display: " + (formula.display ? "true" : "false") +
+                "},\n";
+    }
+  }
+  return script + "];\n";
+}
+
+}  // namespace weave

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lines.hpp"
+
+namespace weave {
+
+/// A formula of a page or of a Doxygen comment.
+struct Formula {
+  std::size_t line = 0;  ///< counted from 1
+  std::string tex;
+  bool display = false;
+  bool operator==(const Formula&) const = default;
+};
+
+/// The formulas of a page: `$…$`, `` $`…`$ ``, `$$…$$` and ```math blocks.
+std::vector<Formula> page_formulas(const Lines& lines);
+
+/// The formulas of the comments in a header: `\f$…\f$`, `\f[…\f]`.
+std::vector<Formula> comment_formulas(const Lines& lines);
+
+/// A script `const FORMULAS = […];` with an entry for each formula of the files, `{where, tex, display}`.
+std::string formulas_script(const std::vector<std::filesystem::path>& files);
+
+}  // namespace weave

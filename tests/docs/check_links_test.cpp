@@ -1,0 +1,146 @@
+#include "catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "links/report.hpp"
+#include "links/tags.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using links::Broken;
+
+// A folder of files, gone when the test is over.
+class Folder {
+ public:
+  Folder() { fs::create_directories(root); }
+  ~Folder() { fs::remove_all(root); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((root / name).parent_path());
+    std::ofstream(root / name) << text;
+  }
+
+  const fs::path root = fs::temp_directory_path() / ("links-test-" + std::to_string(++count) + "-" +
+                                                     std::to_string(reinterpret_cast<std::uintptr_t>(&count)));
+
+ private:
+  static inline int count = 0;
+};
+
+using Found = std::vector<Broken>;
+
+// What is wrong with a site whose start page holds this.
+Found wrong_with(const std::string& start) {
+  const Folder site;
+  site.write("index.html", start);
+  site.write("a.html", "<h1 id='top'>A</h1><a name=\"old\"></a><a href=\"index.html\">back</a>");
+  site.write("pictures/01/x.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+  return links::check_html(site.root).broken;
+}
+
+const std::string to_a = "<a href='a.html'>a</a>";
+
+}  // namespace
+
+TEST_CASE("tags are read with their attributes, without comments and scripts") {
+  const auto tags = links::tags(
+      "<A Href = \"x?a&amp;b\" b>t</A><!-- <a href='no'> --><script src=s.js>'<a href=\"no\">'"
+      "</script><br/><img alt=\"a > b\" src='y'/>");
+  REQUIRE(tags.size() == 4);
+  CHECK(tags[0].name == "a");
+  CHECK(tags[0].attributes.at("href") == "x?a&b");
+  CHECK(tags[0].attributes.count("b") == 1);
+  CHECK(links::target_of(tags[1]) == "s.js");
+  CHECK(tags[2].name == "br");
+  CHECK(links::target_of(tags[3]) == "y");
+}
+
+TEST_CASE("links to what exists are fine") {
+  CHECK(wrong_with(to_a + "<a href='a.html#top'>t</a><a href='a.html#old'>o</a><img src='pictures/01/x.svg'>"
+                          "<a href='#here'>h</a><p id='here'/><a href='https://x.org/#y'>x</a>"
+                          "<a href='javascript:f()'>j</a><a href='mailto:a@b'>m</a><a href='a.html?q=1'>q</a>"
+                          "<img src='data:image/png;base64,AA'>")
+            .empty());
+  CHECK(wrong_with(to_a + "<h2 id='\u1d40'/><a href='#%E1%B5%80'>t</a>").empty());
+}
+
+TEST_CASE("missing pages, anchors, pictures, scripts and styles are found") {
+  CHECK(wrong_with(to_a + "<a href='b.html'>b</a>") == Found{{"index.html", "no such file", "b.html"}});
+  CHECK(wrong_with(to_a + "<a href='a.html#no'>n</a>") == Found{{"index.html", "no such anchor", "a.html#no"}});
+  CHECK(wrong_with(to_a + "<a href='#no'>n</a>") == Found{{"index.html", "no such anchor", "#no"}});
+  CHECK(wrong_with(to_a + "<img src='pictures/02/x.svg'>") ==
+        Found{{"index.html", "no such file", "pictures/02/x.svg"}});
+  CHECK(wrong_with(to_a + "<script src='x.js'></script>") == Found{{"index.html", "no such file", "x.js"}});
+  CHECK(wrong_with(to_a + "<link rel='stylesheet' href='x.css'>") ==
+        Found{{"index.html", "no such file", "x.css"}});
+  CHECK(wrong_with(to_a + "<a href='http://x.org'>x</a>") == Found{{"index.html", "not https", "http://x.org"}});
+}
+
+TEST_CASE("a page that nobody links to is found") {
+  CHECK(wrong_with("<p>") == Found{{"a.html", "no page leads here", ""}});
+  const Folder site;
+  site.write("a.html", "");
+  CHECK(links::check_html(site.root).broken == Found{{"index.html", "no such file", "index.html"}});
+}
+
+TEST_CASE("the scripts of the navigation and the search are read") {
+  const Folder site;
+  site.write("index.html", "<h1 id='x'>");
+  site.write("a.html", "");
+  site.write("navtreedata.js", "var NAVTREE = [[\"A\", \"a.html\", null], [\"B\", \"b.html#c\", null]];");
+  site.write("search/all_0.js", "['x_0',['x',['../index.html#y',1,'s']]]");
+  CHECK(links::check_html(site.root).broken == Found{{"navtreedata.js", "no such file", "b.html#c"},
+                                                     {"search/all_0.js", "no such anchor", "../index.html#y"}});
+}
+
+TEST_CASE("nothing may be loaded from the network") {
+  const Folder site;
+  site.write(
+      "index.html",
+      "<a href='https://x.org'>fine</a><script src='https://x.org/a.js'></script><img src='//x.org/b.png'>"
+      "<style>@import 'https://x.org/c.css';</style><iframe src='http://x.org/d'></iframe><img src='e.png'>");
+  site.write("s.css", "a { background: url(\"https://x.org/f.png\") } b { background: url(g.png) }");
+  site.write("p.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"><image href=\"https://x.org/h.png\"/></svg>");
+  const std::string why = "needs the network";
+  CHECK(links::check_network(site.root).broken == Found{{"index.html", why, "//x.org/b.png"},
+                                                        {"index.html", why, "http://x.org/d"},
+                                                        {"index.html", why, "https://x.org/a.js"},
+                                                        {"index.html", why, "https://x.org/c.css"},
+                                                        {"p.svg", why, "https://x.org/h.png"},
+                                                        {"s.css", why, "https://x.org/f.png"}});
+}
+
+TEST_CASE("links between Markdown pages are resolved as GitHub does") {
+  const Folder tree;
+  tree.write("README.md",
+             "# Start\n\n[a](docs/a.md#why-not) ![p](docs/p.svg) [s](src/) [here](#start) [u](https://x.org)\n"
+             "[root](/docs/a.md) <a href=\"docs/a.md#own\">own</a>\n\n```\n[no](no.md)\n```\n`[no](no.md)`\n");
+  tree.write(
+      "docs/a.md",
+      "# A\n\n## Why *not*?\n\n## Why not\n\n[second](#why-not-1) [up](../README.md)\n\n<a id=\"own\"></a>\n");
+  tree.write("docs/p.svg", "");
+  tree.write("src/x.cpp", "");
+  tree.write("build/b.md", "[no](no.md)");
+  tree.write("my/c.md", "[no](no.md)");
+  tree.write(".git/d.md", "[no](no.md)");
+  const links::Report report = links::check_markdown(tree.root);
+  CHECK(report.broken.empty());
+  CHECK(report.pages == 2);
+  CHECK(report.links == 9);
+}
+
+TEST_CASE("broken links between Markdown pages are found with their lines") {
+  const Folder tree;
+  tree.write("README.md",
+             "# Start\n\ntext\n[a](a.md) | ![p](p.svg)\n\n> [h](#no)\n\n- [out](../x.md)\n\n[b](docs/b.md#c)\n");
+  tree.write("docs/b.md", "# B\n");
+  CHECK(links::check_markdown(tree.root).broken == Found{{"README.md:4", "no such file", "a.md"},
+                                                         {"README.md:4", "no such file", "p.svg"},
+                                                         {"README.md:6", "no such heading", "#no"},
+                                                         {"README.md:8", "outside the project", "../x.md"},
+                                                         {"README.md:10", "no such heading", "docs/b.md#c"}});
+}
