@@ -47,6 +47,7 @@ find_program(DUK duk DOC "Duktape, which renders every formula in a test")
 if(NOT DOXYGEN_FOUND OR NOT KATEX_DIR OR NOT AWESOME_DIR)
   message(STATUS "No docs: they need Doxygen 1.9.4 or later, KaTeX and doxygen-awesome-css "
                  "(Debian: doxygen libjs-katex fonts-katex doxygen-awesome-css)")
+  file(REMOVE ${PROJECT_BINARY_DIR}/docs/available)
   return()
 endif()
 

@@ -144,3 +144,10 @@ TEST_CASE("broken links between Markdown pages are found with their lines") {
                                                          {"README.md:8", "outside the project", "../x.md"},
                                                          {"README.md:10", "no such heading", "docs/b.md#c"}});
 }
+
+TEST_CASE("a folder that is not there is an error") {
+  const Folder tree;
+  CHECK_THROWS_AS(links::check_html(tree.root / "none"), std::runtime_error);
+  CHECK_THROWS_AS(links::check_network(tree.root / "none"), std::runtime_error);
+  CHECK_THROWS_AS(links::check_markdown(tree.root / "none"), std::runtime_error);
+}

@@ -4,6 +4,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "report.hpp"
 #include "tags.hpp"
@@ -51,9 +52,15 @@ std::vector<std::string> pages_named_in(const std::string& script) {
   return names;
 }
 
+void sort_by_page(std::vector<Broken>& broken) {
+  std::sort(broken.begin(), broken.end(), [](const Broken& a, const Broken& b) {
+    return std::tie(a.page, a.why, a.target) < std::tie(b.page, b.why, b.target);
+  });
+}
+
 class Site {
  public:
-  explicit Site(const fs::path& folder) : root_(fs::canonical(folder)) {
+  explicit Site(const fs::path& folder) : root_(existing_folder(folder)) {
     for (const auto& entry : fs::recursive_directory_iterator(root_)) {
       if (!entry.is_regular_file()) continue;
       const fs::path& file = entry.path();
@@ -74,7 +81,7 @@ class Site {
     }
     check_reach();
     report_.pages = pages_.size();
-    std::sort(report_.broken.begin(), report_.broken.end());
+    sort_by_page(report_.broken);
     return report_;
   }
 
@@ -156,6 +163,11 @@ std::vector<std::string> style_targets(const std::string& text) {
 
 }  // namespace
 
+fs::path existing_folder(const fs::path& folder) {
+  if (!fs::is_directory(folder)) throw std::runtime_error(folder.string() + ": no such folder");
+  return fs::canonical(folder);
+}
+
 std::string read_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file.string() + ": cannot be read");
@@ -167,7 +179,7 @@ std::string read_file(const fs::path& file) {
 Report check_html(const fs::path& folder) { return Site(folder).check(); }
 
 Report check_network(const fs::path& folder) {
-  const fs::path root = fs::canonical(folder);
+  const fs::path root = existing_folder(folder);
   Report report;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     const fs::path& file = entry.path();
@@ -186,7 +198,7 @@ Report check_network(const fs::path& folder) {
       }
     }
   }
-  std::sort(report.broken.begin(), report.broken.end());
+  sort_by_page(report.broken);
   return report;
 }
 

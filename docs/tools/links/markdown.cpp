@@ -80,7 +80,7 @@ std::vector<fs::path> markdown_files(const fs::path& root) {
 }  // namespace
 
 Report check_markdown(const fs::path& folder) {
-  const fs::path root = fs::canonical(folder);
+  const fs::path root = existing_folder(folder);
   std::map<fs::path, Page> pages;
   for (const fs::path& file : markdown_files(root)) pages[file] = read_page(file);
 

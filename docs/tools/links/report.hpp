@@ -11,7 +11,7 @@ struct Broken {
   std::string page;  ///< relative to the folder that was checked, with `:line` where that is known
   std::string why;
   std::string target;
-  auto operator<=>(const Broken&) const = default;
+  bool operator==(const Broken&) const = default;
 };
 
 /// What a check saw.
@@ -21,7 +21,12 @@ struct Report {
   std::vector<Broken> broken;
 };
 
+/// The folder's path without links and dots.
+/// \throws std::runtime_error when there is no such folder
+std::filesystem::path existing_folder(const std::filesystem::path& folder);
+
 /// The contents of a file.
+/// \throws std::runtime_error when it cannot be read
 std::string read_file(const std::filesystem::path& file);
 
 /// Every link, anchor, picture, script and style of the built HTML under `folder` exists; every page can be

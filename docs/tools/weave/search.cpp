@@ -1,5 +1,6 @@
 #include "search.hpp"
 
+#include <cctype>
 #include <map>
 #include <sstream>
 
@@ -16,9 +17,10 @@ namespace {
 // A formula as somebody would type it: \mathrm{softmax}(QK^\top) -> softmax(QKᵀ)
 std::string readable(const std::string& tex) {
   static const std::map<std::string, std::string> signs{
-      {"top", "ᵀ"},   {"sqrt", "√"}, {"cdot", "·"},        {"times", "×"}, {"le", "≤"},   {"ge", "≥"},
-      {"mathrm", ""}, {"text", ""},  {"operatorname", ""}, {"left", ""},   {"right", ""}, {"frac", ""},
-      {"mathbb", ""}, {"quad", " "}, {"qquad", " "},       {"infty", "∞"}, {"in", "∈"},   {"sum", "Σ"}};
+      {"top", "ᵀ"},   {"sqrt", "√"},  {"cdot", "·"},        {"times", "×"}, {"le", "≤"},   {"ge", "≥"},
+      {"mathrm", ""}, {"text", ""},   {"operatorname", ""}, {"left", ""},   {"right", ""}, {"frac", ""},
+      {"mathbb", ""}, {"quad", " "},  {"qquad", " "},       {"infty", "∞"}, {"in", "∈"},   {"sum", "Σ"},
+      {"lVert", "‖"}, {"rVert", "‖"}, {"vert", "|"},        {"lvert", "|"}, {"rvert", "|"}};
   std::string out;
   for (std::size_t i = 0; i < tex.size(); ++i) {
     if (tex[i] != '\\') {
@@ -30,6 +32,9 @@ std::string readable(const std::string& tex) {
     while (end < tex.size() && std::isalpha(static_cast<unsigned char>(tex[end])) != 0) ++end;
     const std::string name = tex.substr(i + 1, end - i - 1);
     const auto sign = signs.find(name);
+    const bool joins =
+        sign == signs.end() && !out.empty() && std::isalnum(static_cast<unsigned char>(out.back())) != 0;
+    if (joins) out += ' ';
     if (name == "top" && !out.empty() && out.back() == '^') out.pop_back();
     out += name.empty() ? " " : sign == signs.end() ? name : sign->second;
     i = name.empty() ? i + 1 : end - 1;

@@ -15,10 +15,10 @@ Matrix similarity_scores(const Matrix& X) { return product(X, transpose(X)); }
 Matrix softmax(const Matrix& scores) {
   Matrix weights(scores.shape());
   for (std::size_t i = 0; i < scores.shape(0); ++i) {
-    const auto row = xt::row(scores, static_cast<std::ptrdiff_t>(i));
+    const auto row = xt::row(scores, i);
     const double largest = xt::amax(row)();
     const Vector e = xt::exp(row - largest);
-    xt::row(weights, static_cast<std::ptrdiff_t>(i)) = e / xt::sum(e)();
+    xt::row(weights, i) = e / xt::sum(e)();
   }
   return weights;
 }

@@ -37,8 +37,8 @@ Matrix letter_ngrams(const std::vector<std::string>& words, std::size_t d_model,
         X(i, h % d_model) += h >> 63 ? 1.0 : -1.0;
       }
     }
-    const Vector row = xt::row(X, static_cast<std::ptrdiff_t>(i));
-    if (norm(row) > 0.0) xt::row(X, static_cast<std::ptrdiff_t>(i)) = row * (length / norm(row));
+    const Vector row = xt::row(X, i);
+    if (norm(row) > 0.0) xt::row(X, i) = row * (length / norm(row));
   }
   return X;
 }
