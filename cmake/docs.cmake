@@ -70,7 +70,6 @@ file(GLOB docs_pictures CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/chapters/*/*.svg
 
 set(docs_out ${PROJECT_BINARY_DIR}/docs)
 set(docs_html ${docs_out}/html)
-set(docs_weave $<TARGET_FILE:weave>)
 set(docs_input ${docs_pages} ${PROJECT_SOURCE_DIR}/src/attn)
 list(TRANSFORM docs_input REPLACE "(.+)" "\"\\1\"")
 list(JOIN docs_input " \\\n                         " docs_input)
@@ -93,6 +92,7 @@ add_custom_command(OUTPUT ${docs_out}/built
   COMMAND ${CMAKE_COMMAND} -E touch ${docs_out}/built
   DEPENDS weave ${docs_pages} ${docs_headers} ${docs_pictures} ${docs_out}/Doxyfile
           docs/layout.xml docs/assets/attn.css docs/assets/docs.js cmake/docs_header.cmake cmake/docs_assets.cmake
+  WORKING_DIRECTORY $<TARGET_FILE_DIR:weave>  # Doxygen splits the name of its filter at blanks: ./weave has none
   COMMENT "Documentation: ${docs_html}/index.html" VERBATIM)
 add_custom_target(docs DEPENDS ${docs_out}/built)
 install(DIRECTORY ${docs_html} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
