@@ -102,7 +102,7 @@ if(BUILD_TESTING)
     COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target docs --config $<CONFIG>)
   add_test(NAME docs.links COMMAND check_links ${docs_html})
   add_test(NAME docs.network COMMAND check_links --network ${docs_html})
-  set_tests_properties(docs.build PROPERTIES LABELS docs FIXTURES_SETUP docs)
+  set_tests_properties(docs.build PROPERTIES LABELS docs FIXTURES_SETUP docs RESOURCE_LOCK site)
   set_tests_properties(docs.links docs.network PROPERTIES LABELS docs FIXTURES_REQUIRED docs)
   if(DUK)
     add_test(NAME docs.formulas
