@@ -25,4 +25,7 @@ endif()
 if(ATTN_SANITIZE)
   add_compile_options(-fsanitize=${ATTN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ATTN_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)  # false alarms inside std::regex, only under sanitizers
+  endif()
 endif()

@@ -5,6 +5,7 @@
 
 #include "links/report.hpp"
 #include "links/tags.hpp"
+#include "scratch.hpp"
 
 namespace {
 
@@ -14,21 +15,16 @@ using links::Broken;
 // A folder of files, gone when the test is over.
 class Folder {
  public:
-  Folder() { fs::create_directories(root); }
-  ~Folder() { fs::remove_all(root); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((root / name).parent_path());
     std::ofstream(root / name) << text;
   }
 
-  const fs::path root = fs::temp_directory_path() / ("links-test-" + std::to_string(++count) + "-" +
-                                                     std::to_string(reinterpret_cast<std::uintptr_t>(&count)));
-
  private:
-  static inline int count = 0;
+  attn::tests::Scratch scratch_;
+
+ public:
+  const fs::path root = scratch_.path();
 };
 
 using Found = std::vector<Broken>;
@@ -150,4 +146,15 @@ TEST_CASE("a folder that is not there is an error") {
   CHECK_THROWS_AS(links::check_html(tree.root / "none"), std::runtime_error);
   CHECK_THROWS_AS(links::check_network(tree.root / "none"), std::runtime_error);
   CHECK_THROWS_AS(links::check_markdown(tree.root / "none"), std::runtime_error);
+}
+
+TEST_CASE("a script and a style of a million letters on one line are read to their end") {
+  const Folder site;
+  site.write("index.html", "<script src='x.js'></script><style>a{}</style>");
+  site.write("x.js", "var x=\"" + std::string(1000000, 'x') + "\", y='none.html';");
+  site.write("x.css", "a{b:url(data:" + std::string(1000000, 'A') + ")}@import 'https://x.org/y.css';");
+  const Found broken = links::check_html(site.root).broken;
+  REQUIRE(broken.size() == 1);
+  CHECK(broken[0].target == "none.html");
+  CHECK(links::check_network(site.root).broken.size() == 1);
 }

@@ -44,11 +44,27 @@ std::string without_percents(const std::string& text) {
   return out;
 }
 
+// The text from here up to the first of some letters. (No std::regex on whole files: it recurses once a letter,
+// and a long line of a script overflows the stack.)
+std::string_view up_to(std::string_view text, std::size_t from, std::string_view stops) {
+  return text.substr(from, std::min(text.find_first_of(stops, from), text.size()) - from);
+}
+
 // Strings of a script that name a page: Doxygen's navigation and search, and the data of our own search.
-std::vector<std::string> pages_named_in(const std::string& script) {
-  static const std::regex name(R"re(["']((?:\.\./)?[^"'\s/<>()+]+\.html(?:#[^"'\s]*)?)["'])re");
+std::vector<std::string> pages_named_in(std::string_view script) {
+  constexpr std::string_view quotes = "\"'", ending = ".html";
   std::vector<std::string> names;
-  for (std::sregex_iterator i(script.begin(), script.end(), name), end; i != end; ++i) names.push_back((*i)[1]);
+  for (std::size_t at = script.find(ending); at != std::string_view::npos; at = script.find(ending, at + 1)) {
+    const std::size_t quote = script.find_last_of("\"' \t\n<>()+", at);
+    if (quote == std::string_view::npos || quotes.find(script[quote]) == std::string_view::npos) continue;
+    if (quote + 1 == at) continue;  // a name that the script puts together
+    const std::string_view name = up_to(script, quote + 1, "\"' \t\n<>()+");
+    const std::string_view rest = name.substr(std::min(at - quote - 1 + ending.size(), name.size()));
+    const std::string_view folder = starts(name, "../") ? name.substr(3) : name;
+    const bool of_this_site = folder.substr(0, folder.find('#')).find('/') == std::string_view::npos;
+    const bool whole = quote + 1 + name.size() < script.size() && script[quote + 1 + name.size()] == script[quote];
+    if (of_this_site && whole && (rest.empty() || rest[0] == '#')) names.emplace_back(name);
+  }
   return names;
 }
 
@@ -154,10 +170,14 @@ class Site {
 };
 
 // Addresses in url(…) and @import of a style sheet or of a <style> element.
-std::vector<std::string> style_targets(const std::string& text) {
-  static const std::regex address(R"re((?:url\(\s*["']?|@import\s+["'])([^"')\s]+))re");
+std::vector<std::string> style_targets(std::string_view text) {
   std::vector<std::string> found;
-  for (std::sregex_iterator i(text.begin(), text.end(), address), end; i != end; ++i) found.push_back((*i)[1]);
+  for (const std::string_view mark : {"url(", "@import"}) {
+    for (std::size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
+      const std::size_t first = text.find_first_not_of("\"' \t\n", at + mark.size());
+      if (first != std::string_view::npos) found.emplace_back(up_to(text, first, "\"') \t\n;"));
+    }
+  }
   return found;
 }
 
