@@ -17,7 +17,7 @@ struct Moments {
 // [moments]
 /// Mean and variance of the inner products of many pairs of random vectors.
 inline Moments inner_products(Random& random, std::size_t d, bool same_vector) {
-  const int pairs = 20000;
+  const int pairs = 10000;
   double sum = 0.0, squares = 0.0;
   for (int n = 0; n < pairs; ++n) {
     double s = 0.0;
@@ -60,7 +60,7 @@ struct Effect {
 // [effect]
 /// The mean over many draws of one query and ten keys of d_k features each, all normal with variance 1.
 inline Effect effect_of_scale(Random& random, std::size_t d_k) {
-  const int draws = 2000;
+  const int draws = 500;
   const double root = std::sqrt(static_cast<double>(d_k));
   Effect mean;
   for (int n = 0; n < draws; ++n) {

@@ -403,7 +403,7 @@ TEST_CASE("the filter: code and output") {
   CHECK(filtered("```\na\n```") == "```\na\n```");
   CHECK(filtered("<!-- code: main.cpp x -->\n```cpp\na\n```") == "\n```{.cpp}\na\n```");
   CHECK(filtered("<!-- output: s -->\n```text\n 1\n```\n\nb") ==
-        "<div class=\"output\">\n```{.txt}\n 1\n```\n</div>\nb");
+        "<div class=\"output\">\n```{.unparsed}\n 1\n```\n</div>\nb");
   CHECK(filtered("<!-- top -->\n*a*\n\nb") == "<div class=\"top\">\n<em>a</em></div>\n\nb");
   CHECK(filtered("<!-- nav -->\n[a](#b)") == "<div class=\"nav\">\n\\ref ch01-b \"a\"</div>");
   CHECK(filtered("<!-- one @x\ntwo -->\na") == "\n\na");

@@ -38,7 +38,7 @@ std::string unlisted(const std::string& title) {
 std::string language(const std::string& info) {
   const std::string word = info.substr(0, info.find(' '));
   static const std::map<std::string, std::string> extensions{
-      {"text", "txt"}, {"python", "py"}, {"bash", "sh"}, {"shell", "sh"}, {"c++", "cpp"}};
+      {"text", "unparsed"}, {"python", "py"}, {"bash", "sh"}, {"shell", "sh"}, {"c++", "cpp"}};
   const auto found = extensions.find(word);
   return found == extensions.end() ? word : found->second;
 }
