@@ -29,3 +29,6 @@ if(ATTN_SANITIZE)
     add_compile_options(-Wno-maybe-uninitialized)  # false alarms inside std::regex, only under sanitizers
   endif()
 endif()
+
+# For what runs only for a moment, such as tests: it should compile fast rather than run fast.
+set(ATTN_QUICK_TO_COMPILE $<$<CONFIG:Release>:-O1>)

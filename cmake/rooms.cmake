@@ -98,6 +98,7 @@ function(attn_exercise target number file kind)
     return()
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/chapters)
+  target_compile_options(${target} PRIVATE ${ATTN_QUICK_TO_COMPILE})
   attn_link_up_to(${target} ${number})
 endfunction()
 
