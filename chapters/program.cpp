@@ -6,6 +6,7 @@
 
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
+#include "attn/core/shape.hpp"
 #include "attn/core/table.hpp"
 #include "attn/core/tensor.hpp"
 #include "attn/formats/npy.hpp"
@@ -60,6 +61,12 @@ void Program::draw(const std::string& file, const std::string& picture) const {
   if (!save_folder_.empty()) write_file(fs::path(save_folder_) / file, picture);
 }
 
+void Program::list(const Trace& trace) const {
+  Table table({"tensor", "shape"});
+  for (const NamedMatrix& tensor : trace.tensors()) table.add({tensor.name, shape_text(tensor.value)});
+  table.print(*out_);
+}
+
 void Program::save(const Trace& trace) const {
   if (save_folder_.empty()) return;
   for (const NamedMatrix& tensor : trace.tensors()) {
@@ -106,6 +113,7 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     if (brief) std::cout << " (" << fixed(time.count(), 2) << " s)\n";
     std::cout.flush();
+    if (!folder.empty()) std::cerr << "Saved in " << folder << '\n';
     if (!std::cout) refuse_input("standard output", "a place that can be written", "an error");
     return 0;
   } catch (const std::exception& error) {

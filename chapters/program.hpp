@@ -36,6 +36,9 @@ class Program {
   /// Writes a picture into the folder that --save names, if it was given.
   void draw(const std::string& file, const std::string& picture) const;
 
+  /// Prints the name and the shape of every tensor of a trace.
+  void list(const Trace& trace) const;
+
   /// Writes every tensor of a trace as NAME.npy into the folder that --save names, if it was given.
   void save(const Trace& trace) const;
 

@@ -18,12 +18,6 @@ namespace {
 
 double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
 
-void print_trace(const Program& program, const Trace& trace) {
-  Table table({"tensor", "shape"});
-  for (const NamedMatrix& tensor : trace.tensors()) table.add({tensor.name, shape_text(tensor.value)});
-  table.print(program.out());
-}
-
 const std::vector<std::string> names = {"x1", "x2", "x3"};
 const Matrix X = {{1, 0}, {0, 1}, {1, 1}};
 
@@ -110,7 +104,7 @@ void seven(const Program& program) {
   Trace trace;
   const Matrix output = projected_attention(tokens, {W_Q, W_K, W_V});
   // [seven]
-  print_trace(program, trace);
+  program.list(trace);
   print(program.out(), "weights", trace["weights"]);
   print(program.out(), "output", output);
   program.save(trace);
@@ -238,7 +232,7 @@ void own(const Program& program, const OwnInput& input) {
   Trace trace;
   projected_attention(input.X, weights);
   program.section("seven", "seven tensors; the projections are random, not trained");
-  print_trace(program, trace);
+  program.list(trace);
   program.section("weights", "who looks at whom");
   print(program.out(), "weights = softmax(Q Kᵀ)", trace["weights"], input.names, input.names);
   program.draw("weights.svg",

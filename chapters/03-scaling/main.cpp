@@ -247,9 +247,7 @@ void own(const Program& program, const OwnInput& input) {
   Trace trace;
   self_attention(input.X, weights);
   program.section("tensors", "the projections are random, not trained");
-  Table table({"tensor", "shape"});
-  for (const NamedMatrix& tensor : trace.tensors()) table.add({tensor.name, shape_text(tensor.value)});
-  table.print(program.out());
+  program.list(trace);
   program.section("weights", "who looks at whom");
   print(program.out(), "weights = softmax(Q Kᵀ/√d_k)", trace["weights"], input.names, input.names);
   program.draw("weights.svg",
