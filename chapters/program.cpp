@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 #include "attn/core/errors.hpp"
@@ -21,6 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t sentence_d_model = 512;
 constexpr double sentence_length = 2.0;
 constexpr std::size_t most_rows = 40;
+constexpr std::size_t most_columns = 2048;
+constexpr double largest_entry = 1e100;
 
 OwnInput from_sentence(const std::string& sentence) {
   OwnInput own{split_words(sentence), {}};
@@ -32,14 +35,24 @@ OwnInput from_sentence(const std::string& sentence) {
 OwnInput from_file(const std::string& file) {
   OwnInput own{{}, to_matrix(read_npy(file), file)};
   if (own.X.size() == 0) refuse_input(file, "at least one row and one column", "an empty matrix");
-  for (std::size_t i = 0; i < own.X.shape(0); ++i) own.names.push_back("row " + std::to_string(i));
+  if (own.X.shape(1) > most_columns) {
+    refuse_input(file, "at most " + std::to_string(most_columns) + " columns", std::to_string(own.X.shape(1)));
+  }
+  for (std::size_t i = 0; i < own.X.shape(0); ++i) {
+    own.names.push_back("row " + std::to_string(i));
+    for (std::size_t j = 0; j < own.X.shape(1); ++j) {
+      if (std::abs(own.X(i, j)) <= largest_entry) continue;
+      refuse_input(file, "numbers of at most 1e100 in size",
+                   std::to_string(own.X(i, j)) + " in row " + std::to_string(i) + ", column " + std::to_string(j));
+    }
+  }
   return own;
 }
 
-OwnInput read_own(const std::string& sentence, const std::string& file) {
-  OwnInput own = file.empty() ? from_sentence(sentence) : from_file(file);
+OwnInput read_own(bool from_words, const std::string& words_or_file) {
+  OwnInput own = from_words ? from_sentence(words_or_file) : from_file(words_or_file);
   if (own.names.size() > most_rows) {
-    refuse_input(file.empty() ? "--sentence" : file,
+    refuse_input(from_words ? "--sentence" : words_or_file,
                  "at most " + std::to_string(most_rows) + " tokens, so that the tables can be read",
                  std::to_string(own.names.size()));
   }
@@ -76,7 +89,15 @@ void Program::save(const Trace& trace) const {
 
 void Program::in_short(const std::string& words) const {
   *out_ << "\n== short: what this has shown ==\n" << words << '\n';
-  if (brief_ != nullptr) *brief_ << words;
+  *short_ = words;
+}
+
+std::string tokens(std::size_t count) { return std::to_string(count) + (count == 1 ? " token" : " tokens"); }
+
+double mean_diagonal(const Matrix& weights) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < weights.shape(0); ++i) sum += weights(i, i) / static_cast<double>(weights.shape(0));
+  return sum;
 }
 
 int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(const Program&),
@@ -98,20 +119,25 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
+    if (app.count("--save") > 0 && folder.empty()) refuse_input("--save", "a folder", "an empty name");
     Silence silence;
     std::ostream nowhere(&silence);
+    std::string in_short;
     Program program;
+    program.short_ = &in_short;
     program.save_folder_ = folder;
     program.out_ = brief ? &nowhere : &std::cout;
-    program.brief_ = brief ? &std::cout : nullptr;
-    if (brief) std::cout << chapter.number << " " << chapter.title << ": ";
     if (app.count("--sentence") + app.count("--input") > 0) {
-      own(program, read_own(sentence, file));
+      const bool from_words = app.count("--sentence") > 0;
+      own(program, read_own(from_words, from_words ? sentence : file));
     } else {
       tour(program);
     }
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    if (brief) std::cout << " (" << fixed(time.count(), 2) << " s)\n";
+    if (brief) {
+      std::cout << chapter.number << " " << chapter.title << ": " << in_short << " (" << fixed(time.count(), 2)
+                << " s)\n";
+    }
     std::cout.flush();
     if (!folder.empty()) std::cerr << "Saved in " << folder << '\n';
     if (!std::cout) refuse_input("standard output", "a place that can be written", "an error");

@@ -49,9 +49,15 @@ class Program {
   friend int run_chapter(int, char**, const Chapter&, void (*)(const Program&),
                          void (*)(const Program&, const OwnInput&));
   std::ostream* out_ = nullptr;
-  std::ostream* brief_ = nullptr;
   std::string save_folder_;
+  std::string* short_ = nullptr;
 };
+
+/// A count of tokens in words: "1 token", "3 tokens".
+std::string tokens(std::size_t count);
+
+/// How much of its weight each token gives itself, on average.
+double mean_diagonal(const Matrix& weights);
 
 /// Runs a chapter: `tour` shows what the page tells; `own` does the same to what the reader brought with
 /// --sentence or --input. Returns the exit status.

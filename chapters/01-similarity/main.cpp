@@ -97,12 +97,6 @@ void peaked(const Program& program) {
   print(program.out(), "output", trace["output"], names);
 }
 
-double mean_diagonal(const Matrix& A) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < A.shape(0); ++i) sum += A(i, i);
-  return sum / static_cast<double>(A.shape(0));
-}
-
 void self(const Program& program) {
   program.section("self", "raw XXᵀ looks at itself, measured");
   Random random(1);
@@ -147,7 +141,7 @@ void own(const Program& program, const OwnInput& input) {
   program.draw("weights.svg",
                heat_map(trace["weights"], {"softmax(XXᵀ): who looks at whom", input.names, input.names}));
   program.save(trace);
-  program.in_short("Each of " + std::to_string(input.names.size()) + " tokens gives itself " +
+  program.in_short("Among " + tokens(input.names.size()) + " each gives itself " +
                    fixed(mean_diagonal(trace["weights"]), 3) + " of its weight, on average.");
 }
 

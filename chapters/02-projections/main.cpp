@@ -52,10 +52,10 @@ void order(const Program& program) {
 }
 
 void asymmetry(const Program& program) {
-  program.section("asymmetry", "x1 may look at x2 without being looked at");
+  program.section("asymmetry", "x1 may score x2 without being scored by it");
   // [asymmetry]
   const Matrix W_Q = {{1, 0}, {0, 0}};  // asks with the first feature
-  const Matrix W_K = {{0, 0}, {1, 0}};  // answers with the second
+  const Matrix W_K = {{0, 0}, {1, 0}};  // is found by the second
   const Matrix Q = project(X, W_Q);
   const Matrix K = project(X, W_K);
   const Matrix scores = product(Q, transpose(K));
@@ -238,8 +238,10 @@ void own(const Program& program, const OwnInput& input) {
   program.draw("weights.svg",
                heat_map(trace["weights"], {"softmax(QKᵀ): who looks at whom", input.names, input.names}));
   program.save(trace);
-  program.in_short("Random projections make " + std::to_string(input.names.size()) +
-                   " tokens look past themselves; only training can tell them where to look.");
+  program.in_short("With random projections, among " + tokens(input.names.size()) + " each gives itself " +
+                   fixed(mean_diagonal(trace["weights"]), 3) +
+                   " of its weight, on average; even shares would be " +
+                   fixed(1.0 / static_cast<double>(input.names.size()), 3) + ".");
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ void own(const Program& program, const OwnInput& input) {
   program.draw("weights.svg",
                heat_map(trace["weights"], {"softmax(QKᵀ/√d_k): who looks at whom", input.names, input.names}));
   program.save(trace);
-  program.in_short("The largest weight among " + std::to_string(input.names.size()) + " tokens is " +
+  program.in_short("The largest weight among " + tokens(input.names.size()) + " is " +
                    fixed(xt::amax(trace["weights"])(), 3) + "; nothing is trained yet.");
 }
 

@@ -74,10 +74,4 @@ inline Effect effect_of_scale(Random& random, std::size_t d_k) {
 }
 // [effect]
 
-inline double mean_diagonal(const Matrix& A) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < A.shape(0); ++i) sum += A(i, i) / static_cast<double>(A.shape(0));
-  return sum;
-}
-
 }  // namespace attn

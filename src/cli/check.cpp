@@ -11,8 +11,9 @@ namespace fs = std::filesystem;
 
 /// A case is named as in golden/ ("03-scaling/square") or by a folder of the reader's own.
 fs::path find_case(const std::string& name, const fs::path& golden) {
+  std::error_code none;
   for (const fs::path& folder : {golden / name, fs::path(name)}) {
-    if (fs::exists(folder / "case.json")) return folder;
+    if (fs::exists(folder / "case.json", none)) return folder;
   }
   refuse_input("case", "one of those that `attn check --list` shows, or a folder with a case.json", name);
 }

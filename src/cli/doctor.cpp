@@ -84,7 +84,7 @@ int doctor_command() {
     std::cout << "  " << what << std::string(18 - what.size(), ' ') << says << '\n';
   };
   std::cout << "attn " << setup::version << '\n';
-  line("compiler", std::string(setup::compiler) + ", " + std::string(setup::build_type));
+  line("compiler", std::string(setup::compiler) + ", " + ATTN_BUILD_TYPE);
   line("xtensor", std::string(setup::xtensor));
   line("BLAS", blas_line(blas));
   line("CUDA toolkit", setup::cuda_toolkit.empty() ? "not found; needed only for the GPU chapters"

@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");
+    if (list && !name.empty()) throw CLI::ExtrasError({name});
     if (*check && !list && (name.empty() || folder.empty())) {
       throw CLI::RequiredError("check: CASE and DIR");
     }

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "attn/core/files.hpp"
@@ -92,6 +93,8 @@ TEST_CASE("check: right, wrong, known mistake, missing") {
   CHECK(wrong.err.empty());
   check_refused("attn check 03-scaling/round .", "case: wanted one of those that `attn check --list` shows");
   check_refused("attn check 03-scaling/square /nowhere", "/nowhere: wanted a folder");
+  check_refused("attn check 03-scaling/square " + std::string(5000, 'x'), "wanted a folder");
+  check_refused("attn check --list extra", "extra");
   const Result list = run("attn check --list");
   CHECK(list.status == 0);
   CHECK(has(list.out, "01-similarity/large"));
@@ -136,6 +139,15 @@ TEST_CASE("matrices from files; what is none is refused with the file's name") {
   check_refused(input("empty.npy"), "empty.npy: wanted at least one row");
   check_refused(input("text.npy"), "text.npy: wanted an .npy file");
   check_refused(input("none.npy"), "none.npy: wanted a file that can be read");
+  attn::write_npy(scratch / "nan.npy", {{1, 2}, std::vector<double>{1, NAN}});
+  attn::write_npy(scratch / "huge.npy", {{2, 1}, std::vector<double>{1e200, 0}});
+  attn::write_npy(scratch / "wide.npy", {{1, 2049}, std::vector<double>(2049)});
+  check_refused(input("nan.npy"), "wanted numbers of at most 1e100 in size, got nan in row 0, column 1");
+  check_refused(input("huge.npy"), "in row 0, column 0");
+  check_refused(input("wide.npy"), "wanted at most 2048 columns, got 2049");
+  check_refused("chapter-02 --input ''", "wanted a file that can be read");
+  check_refused("chapter-02 --save ''", "--save: wanted a folder, got an empty name");
+  check_refused("chapter-02 --brief --input '" + (scratch / "none.npy").string() + "'", "none.npy");
   CHECK(run(input("float.npy")).status == 0);
 }
 

@@ -10,7 +10,7 @@ function(run)
   message("${said}")
   set(said "${said}" PARENT_SCOPE)
 endfunction()
-run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${prefix}")
+run(${CMAKE_COMMAND} --install "${BUILD}" --config "${CONFIG}" --prefix "${prefix}")
 run(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build "${WORK}/build")

@@ -74,6 +74,21 @@ TEST_CASE("the truth passes; break any one golden number and it is found") {
   }
 }
 
+TEST_CASE("numbers that differ are printed with digits that differ") {
+  const GoldenCase golden = square();
+  auto tensors = truth(golden);
+  at(tensors["output"], 0) += 3e-12;
+  std::ostringstream out;
+  print(out, golden, check(golden, tensors));
+  const std::string text = out.str();
+  const auto word = [&](const std::string& after) {
+    const std::size_t start = text.find(after) + after.size();
+    return text.substr(start, text.find(',', start) - start);
+  };
+  CHECK(word("got ") != word("wanted "));
+  CHECK(text.find("In single precision this would be right") != std::string::npos);
+}
+
 TEST_CASE("a report names the first tensor that differs, the place, and what it means") {
   const GoldenCase golden = square();
   auto tensors = truth(golden);
@@ -141,6 +156,18 @@ TEST_CASE("a damaged case is refused with its file") {
         std::string::npos);
   write_file(scratch / "square/case.json", "{\"case\": \"x\"}");
   CHECK(complaint([&] { load_case(scratch / "square"); }).find("chapter") != std::string::npos);
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = json;
+    text.replace(text.find(from), from.size(), to);
+    write_file(scratch / "square/case.json", text);
+    return complaint([&] { load_case(scratch / "square"); });
+  };
+  CHECK(changed("\"chapter\": 3", "\"chapter\": 1e300").find("wanted the number of a chapter") !=
+        std::string::npos);
+  CHECK(changed("[4, 4]", "[-4, 4]").find("wanted shapes of whole numbers, got [-4,4]") != std::string::npos);
+  CHECK(changed("1e-12", "-1e-12").find("wanted tolerances of 0 or more") != std::string::npos);
+  CHECK(changed("\"outputs\": [", "\"outputs\": [], \"others\": [").find("wanted at least one output") !=
+        std::string::npos);
   write_file(scratch / "square/case.json", json);
 
   write_npy(scratch / "square/Q.npy", numbers({1, 2}));

@@ -1,9 +1,9 @@
 // Includes go down only: from a room to a room below it, from a lesson to an earlier one.
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "attn/core/files.hpp"
 #include "catch.hpp"
@@ -38,11 +38,15 @@ std::vector<std::string> includes(const fs::path& file) {
   return found;
 }
 
-/// The number in the first lines of a file of the reference: "Chapter 03".
+/// The number in the first line of a file of the reference: "Chapter 03"; in a header, in its @brief.
 int lesson(const fs::path& file) {
-  const std::string text = attn::read_file(file).substr(0, 200);
+  std::istringstream lines(attn::read_file(file));
+  const bool header = file.extension() == ".hpp";  // its first line is "/// @file"
+  std::string line;
+  std::getline(lines, line);
+  if (header) std::getline(lines, line);
   std::smatch match;
-  return std::regex_search(text, match, std::regex("Chapter (\\d\\d)")) ? std::stoi(match[1]) : 0;
+  return std::regex_search(line, match, std::regex("Chapter (\\d\\d)")) ? std::stoi(match[1]) : 0;
 }
 
 std::string room_of(const std::string& path) { return path.substr(0, path.find('/')); }
@@ -63,7 +67,11 @@ std::vector<std::string> faults(const fs::path& src) {
         if (include.rfind(library, 0) == 0 && allowed.count(file) == 0)
           found.push_back(file + ": includes " + include);
       }
-      if (include.rfind("attn/", 0) != 0) continue;
+      if (include.rfind("attn/", 0) != 0) {
+        const bool ours = fs::exists(entry.path().parent_path() / include);
+        if (ours) found.push_back(file + ": includes " + include + ", which should be named from attn/ on");
+        continue;
+      }
       const std::string target = include.substr(5), target_room = room_of(target);
       if (!fs::exists(src / include)) found.push_back(file + ": includes " + include + ", which is not there");
       if (target_room != room && (below.count(room) == 0 || below.at(room).count(target_room) == 0)) {
@@ -92,17 +100,20 @@ TEST_CASE("an include that goes up, across, or ahead is found") {
   write("core/a.hpp", "#include \"attn/formats/b.hpp\"\n");
   write("formats/b.hpp", "#include <xtensor/xtensor.hpp>\n");
   write("drawing/c.hpp", "#include \"attn/reference/one.hpp\"\n");
-  write("reference/one.hpp", "// Chapter 01.\n#include \"attn/reference/two.hpp\"\n");
+  write("reference/one.hpp", "/// @file\n/// @brief Chapter 01.\n#include \"attn/reference/two.hpp\"\n");
   write("reference/two.hpp",
-        "// Chapter 02.\n#include \"attn/reference/one.hpp\"\n#include \"attn/core/none.hpp\"\n");
+        "/// @file\n/// @brief Chapter 02.\n#include \"attn/reference/one.hpp\"\n#include "
+        "\"attn/core/none.hpp\"\n#include \"../drawing/c.hpp\"\n");
   write("reference/three.hpp", "#include \"attn/core/a.hpp\"\n");
   write("attic/d.hpp", "\n");
-  CHECK(faults(scratch / "src") ==
-        std::vector<std::string>{"attic/d.hpp: a room without a place in tests/includes",
-                                 "core/a.hpp: includes attn/formats/b.hpp, which is not below",
-                                 "drawing/c.hpp: includes attn/reference/one.hpp, which is not below",
-                                 "formats/b.hpp: includes xtensor/xtensor.hpp",
-                                 "reference/one.hpp: includes attn/reference/two.hpp, a later chapter",
-                                 "reference/three.hpp: the first line names no chapter",
-                                 "reference/two.hpp: includes attn/core/none.hpp, which is not there"});
+  CHECK(
+      faults(scratch / "src") ==
+      std::vector<std::string>{"attic/d.hpp: a room without a place in tests/includes",
+                               "core/a.hpp: includes attn/formats/b.hpp, which is not below",
+                               "drawing/c.hpp: includes attn/reference/one.hpp, which is not below",
+                               "formats/b.hpp: includes xtensor/xtensor.hpp",
+                               "reference/one.hpp: includes attn/reference/two.hpp, a later chapter",
+                               "reference/three.hpp: the first line names no chapter",
+                               "reference/two.hpp: includes ../drawing/c.hpp, which should be named from attn/ on",
+                               "reference/two.hpp: includes attn/core/none.hpp, which is not there"});
 }

@@ -11,7 +11,7 @@ suite=bookworm
 [ "$(id -u)" = 0 ] || { echo "bare-debian: wanted root (it makes a root file system), got user $(id -un)" >&2; exit 2; }
 cleanup() {
   umount "$root/proc" 2>/dev/null || true
-  rm -rf "$root"
+  rm -rf --one-file-system "$root"
 }
 trap cleanup EXIT
 

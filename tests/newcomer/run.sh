@@ -27,7 +27,11 @@ test -s "$clone/build/release/docs/html/index.html"
 ! "$clone/course" exercise 1
 cp "$clone/chapters/01-similarity/exercises/answers/"*.cpp "$clone/my/01-similarity/"
 "$clone/course" exercise 1
+cp "$clone/my/01-similarity/1-softmax.cpp" "$clone/my/01-similarity/1-softmax (copy).cpp" # no name for a target
 "$clone/course" exercise 01-similarity
+ln -s "$clone/course" "$work/course" # through a link
+"$work/course" chapter 1 --brief
+rm "$work/course"
 
 # Wrong use is refused.
 for wrong in frobnicate "chapter" "chapter 77" "exercise x"; do

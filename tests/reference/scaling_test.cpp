@@ -91,7 +91,7 @@ TEST_CASE("an inner product of d independent terms has variance d", "[chapter-03
       same += dot(q, q) / pairs;
     }
     const double width = static_cast<double>(d);
-    CHECK(std::abs(squares - sum * sum - width) < .08 * width * 1.5);
+    CHECK(std::abs(squares - sum * sum - width) < 5 * width * std::sqrt(2.0 / pairs));  // five standard errors
     CHECK(std::abs(same - width) < .08 * width);
   }
 }

@@ -103,6 +103,12 @@ TEST_CASE("inner product, cosine and length", "[chapter-01]") {
         }) == "cosine: wanted two vectors that are not zero, got a zero vector");
 }
 
+TEST_CASE("a cosine that cannot be computed is refused", "[chapter-01]") {
+  CHECK(complaint([] {
+          cosine({1e200, 1e200}, {1, 1});
+        }).find("lengths that a double can hold") != std::string::npos);
+}
+
 TEST_CASE("a long row wins all that lean its way, and no others", "[chapter-01]") {
   const Matrix A = softmax(similarity_scores({{1, 0}, {0, 1}, {10, 10}}));
   check_near(A, {{.0001, 0, .9998}, {0, .0001, .9998}, {0, 0, 1}}, 1e-4);

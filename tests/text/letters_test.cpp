@@ -1,6 +1,7 @@
 #include "attn/text/letters.hpp"
 
 #include "attn/core/errors.hpp"
+#include "attn/core/utf8.hpp"
 #include "attn/reference/similarity.hpp"
 #include "attn/text/letter_ngrams.hpp"
 #include "matrices.hpp"
@@ -13,7 +14,7 @@ TEST_CASE("UTF-8 there and back") {
   const std::vector<char32_t> expected = {0x61, 0xE9, 0x65E9, 0x1F600};
   CHECK(letters(text, "t") == expected);
   std::string back;
-  for (const char32_t letter : expected) back += utf8(letter);
+  for (const char32_t letter : expected) back += encode_utf8(letter);
   CHECK(back == text);
 }
 
@@ -37,6 +38,16 @@ TEST_CASE("words are cut at blanks, and Chinese at every character") {
   CHECK(split_words("x早y") == Words{"x", "早", "y"});
   CHECK(split_words("\u3000 \u00a0").empty());
   CHECK(split_words("").empty());
+}
+
+TEST_CASE("control characters are refused: they would reach the terminal and the pictures") {
+  CHECK(tests::complaint([] {
+          split_words(
+              "a\x01"
+              "b");
+        }) == "sentence: wanted words without control characters, got U+0001 as letter 2");
+  CHECK_FALSE(tests::complaint([] { split_words("\x1b[31m"); }).empty());
+  CHECK(split_words("a\tb\nc").size() == 3);
 }
 
 TEST_CASE("letter n-grams: same word, same vector; shared letters, a smaller angle") {

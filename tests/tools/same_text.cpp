@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -11,7 +12,7 @@ namespace {
 
 std::vector<std::string> lines(const char* path) {
   std::ifstream in(path);
-  if (!in) {
+  if (!in || !std::filesystem::is_regular_file(path)) {
     std::cerr << path << ": wanted a file that can be read, got none\n";
     std::exit(2);
   }

@@ -13,9 +13,11 @@ Vector softmax(const Vector& scores) {
 
 void checks() {
   const Vector ordinary = softmax({2, -1, 0});
+  exercise::expect(ordinary.size() == 3, "softmax should give one weight for each score");
   exercise::expect_near(xt::sum(ordinary)(), 1.0, "the sum of softmax(2, -1, 0)");
   exercise::expect_near(ordinary(0), 0.843795, "the first weight of softmax(2, -1, 0)");
   const Vector large = softmax({1000, 1001});
+  exercise::expect(large.size() == 2, "softmax should give one weight for each score");
   exercise::expect(!std::isnan(large(0)), "softmax(1000, 1001) is NaN: infinity divided by infinity");
   exercise::expect_near(large(1), 0.731059, "the second weight of softmax(1000, 1001)");
 }

@@ -1,9 +1,9 @@
 #include "attn/core/files.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "attn/core/errors.hpp"
@@ -13,14 +13,19 @@ namespace attn {
 namespace fs = std::filesystem;
 
 std::string read_file(const fs::path& path) {
-  if (fs::is_directory(path)) refuse_input(path.string(), "a file", "a folder");
+  std::error_code none;
+  if (fs::is_directory(path, none)) refuse_input(path.string(), "a file", "a folder");
+  const auto refuse_it = [&] { refuse_input(path.string(), "a file that can be read", std::strerror(errno)); };
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) refuse_input(path.string(), "a file that can be read", std::strerror(errno));
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  if (in.bad()) refuse_input(path.string(), "a file that can be read", std::strerror(errno));
-  return bytes.str();
+  if (!in) refuse_it();
+  std::string bytes;
+  std::array<char, 65536> buffer{};
+  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) {
+    bytes.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) refuse_it();
+  return bytes;
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {

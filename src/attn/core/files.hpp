@@ -1,5 +1,5 @@
 /// @file
-/// @brief Whole files in and out; a file is either there complete or not there.
+/// @brief Whole files in and out.
 #pragma once
 
 #include <filesystem>

@@ -1,24 +1,34 @@
 #include "attn/core/table.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
+#include "attn/core/utf8.hpp"
 
 namespace attn {
 namespace {
 
-/// The first and last code points of the blocks whose letters take two columns.
-constexpr std::uint32_t wide_blocks[][2] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
-                                            {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
-                                            {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+/// The first and the last code point of a block.
+using Block = std::array<char32_t, 2>;
 
-bool is_wide(std::uint32_t letter) {
-  return std::any_of(std::begin(wide_blocks), std::end(wide_blocks),
-                     [&](const auto& block) { return letter >= block[0] && letter <= block[1]; });
+/// Letters of Chinese, Japanese and Korean, and emoji.
+constexpr Block two_columns[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
+                                 {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+                                 {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+/// Accents and points that sit on the letter before them, joiners and selectors.
+constexpr Block no_width[] = {{0x300, 0x36F},   {0x591, 0x5BD},   {0x64B, 0x65F},    {0x200B, 0x200F},
+                              {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0x1F3FB, 0x1F3FF}};
+
+template <std::size_t N>
+bool is_in(char32_t letter, const Block (&blocks)[N]) {
+  return std::any_of(std::begin(blocks), std::end(blocks),
+                     [&](const Block& block) { return letter >= block[0] && letter <= block[1]; });
 }
 
 std::string padding(std::string_view text, std::size_t width) {
@@ -33,6 +43,7 @@ bool is_number(std::string_view text) {
 }  // namespace
 
 std::string fixed(double value, int decimals) {
+  if (std::isnan(value)) return "nan";
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   const std::string number = text;
@@ -42,15 +53,10 @@ std::string fixed(double value, int decimals) {
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    std::uint32_t letter = length == 1 ? first : first & (0xFFu >> (length + 1));
-    for (std::size_t k = 1; k < length && i + k < text.size(); ++k) {
-      letter = letter << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3F);
-    }
-    width += is_wide(letter) ? 2 : 1;
-    i += length;
+  for (std::size_t at = 0; at < text.size();) {
+    const Letter letter = decode_utf8(text, at).value_or(Letter{U'?', 1});
+    if (!is_in(letter.code, no_width)) width += is_in(letter.code, two_columns) ? 2 : 1;
+    at += letter.length;
   }
   return width;
 }

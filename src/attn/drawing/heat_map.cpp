@@ -16,6 +16,7 @@ constexpr double letter_width = 8.2;
 
 /// From white to deep blue, or to dark red for negative shares: readable in print and by colour-blind readers.
 Colour colour_of(double share) {
+  if (std::isnan(share)) return {200, 200, 200};
   const Colour full = share < 0 ? Colour{140, 20, 30} : Colour{8, 48, 107};
   const auto mix = [&](int c) { return static_cast<int>(std::lround(255 + std::abs(share) * (c - 255))); };
   return {mix(full.red), mix(full.green), mix(full.blue)};

@@ -1,6 +1,7 @@
 #include "attn/golden/case.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "attn/core/errors.hpp"
@@ -13,11 +14,19 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+/// A demand on what case.json says.
+void demand(bool holds, const fs::path& folder, const std::string& wanted, const Json& got) {
+  if (!holds) refuse_input((folder / "case.json").string(), wanted, got.dump());
+}
+
 /// Reads a tensor and holds it against what case.json says of it.
 GoldenTensor load_tensor(const fs::path& folder, const Json& entry) {
   GoldenTensor tensor{entry.at("name"), entry.value("meaning", ""), {}};
   const fs::path file = folder / (tensor.name + ".npy");
   tensor.value = read_npy(file);
+  for (const Json& length : entry.at("shape")) {
+    demand(length.is_number_unsigned(), folder, "shapes of whole numbers", entry.at("shape"));
+  }
   const auto shape = entry.at("shape").get<std::vector<std::size_t>>();
   const auto dtype = entry.at("dtype").get<std::string>();
   if (tensor.value.shape != shape || tensor.value.dtype() != dtype) {
@@ -38,12 +47,17 @@ Mistake load_mistake(const fs::path& folder, const Json& entry) {
 GoldenCase read_case(const fs::path& folder, const Json& json) {
   GoldenCase golden;
   golden.name = json.at("case");
+  demand(json.at("chapter").is_number_unsigned(), folder, "the number of a chapter", json.at("chapter"));
   golden.chapter = json.at("chapter");
   golden.title = json.at("title");
   golden.formula = json.at("formula");
   golden.function = json.at("function");
   const Json& tolerance = json.at("tolerance");
   golden.tolerance = {tolerance.at("float64"), tolerance.at("float32"), tolerance.at("reason")};
+  for (const double t : {golden.tolerance.float64, golden.tolerance.float32}) {
+    demand(t >= 0.0 && std::isfinite(t), folder, "tolerances of 0 or more", tolerance);
+  }
+  demand(!json.at("outputs").empty(), folder, "at least one output", json.at("outputs"));
   const Json& source = json.at("source");
   golden.source = source.at("producer").get<std::string>() + "; " + source.at("reference").get<std::string>();
   for (const Json& entry : json.at("inputs")) golden.inputs.push_back(load_tensor(folder, entry));

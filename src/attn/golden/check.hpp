@@ -45,6 +45,7 @@ struct TensorReport {
 struct Report {
   std::vector<TensorReport> tensors;  ///< in the order in which they are computed
   std::vector<Mistake> mistakes;      ///< those that give exactly this result; usually one or none
+  bool right_in_single = false;       ///< whether all that is wrong is only as wrong as single precision makes it
   bool passed = false;                ///< whether every tensor that was there is right, the last one among them
 };
 

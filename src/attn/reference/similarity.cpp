@@ -1,6 +1,8 @@
 // Chapter 01.
 #include "attn/reference/similarity.hpp"
 
+#include <cmath>
+
 #include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
 #include "attn/core/trace.hpp"
@@ -48,6 +50,7 @@ Matrix similarity_attention(const Matrix& X) {
 double cosine(const Vector& a, const Vector& b) {
   const double lengths = norm(a) * norm(b);
   if (lengths == 0.0) refuse("cosine", "two vectors that are not zero", "a zero vector");
+  if (!std::isfinite(lengths)) refuse("cosine", "lengths that a double can hold", "larger ones");
   return dot(a, b) / lengths;
 }
 // [cosine]

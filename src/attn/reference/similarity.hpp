@@ -34,7 +34,7 @@ Matrix similarity_attention(const Matrix& X);
 /// @param a  a vector of n numbers, not all zero
 /// @param b  a vector of n numbers, not all zero
 /// @return   a number in [-1, 1]
-/// @throws std::invalid_argument when the lengths differ or a vector is zero
+/// @throws std::invalid_argument when the lengths differ, or a length is zero or too large for a double
 double cosine(const Vector& a, const Vector& b);
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -20,63 +21,45 @@ bool is_word_by_itself(char32_t letter) {
          (letter >= 0x20000 && letter <= 0x3FFFD);
 }
 
-/// How many bytes the letter takes that starts with this one; 0 when none starts so.
-std::size_t length_from(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return 2;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  if (first >= 0xF0 && first <= 0xF4) return 4;
-  return 0;
-}
+bool is_control(char32_t letter) { return letter < 0x20 || (letter >= 0x7F && letter < 0xA0); }
 
-[[noreturn]] void refuse_byte(std::string_view name, unsigned char byte, std::size_t at) {
-  char got[48];
-  std::snprintf(got, sizeof got, "byte 0x%02X at position %zu", byte, at);
-  refuse_input(name, "UTF-8", got);
+std::string got(const char* format, unsigned value, std::size_t at) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value, at);
+  return text.data();
 }
 
 }  // namespace
 
 std::vector<char32_t> letters(std::string_view text, std::string_view name) {
-  constexpr std::array<char32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
   std::vector<char32_t> out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = length_from(first);
-    if (length == 0) refuse_byte(name, first, i);
-    char32_t letter = length == 1 ? first : first & (0xFFu >> (length + 1));
-    for (std::size_t k = 1; k < length; ++k) {
-      const unsigned char next = i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0;
-      if ((next & 0xC0) != 0x80) refuse_byte(name, first, i);
-      letter = letter << 6 | (next & 0x3F);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::optional<Letter> letter = decode_utf8(text, at);
+    if (!letter) {
+      refuse_input(name, "UTF-8", got("byte 0x%02X at position %zu", static_cast<unsigned char>(text[at]), at));
     }
-    const bool surrogate = letter >= 0xD800 && letter <= 0xDFFF;
-    if (letter < smallest[length] || surrogate || letter > 0x10FFFF) refuse_byte(name, first, i);
-    out.push_back(letter);
-    i += length;
+    out.push_back(letter->code);
+    at += letter->length;
   }
   return out;
-}
-
-std::string utf8(char32_t letter) {
-  const auto tail = [&](int shift) { return static_cast<char>(0x80 | (letter >> shift & 0x3F)); };
-  if (letter < 0x80) return {static_cast<char>(letter)};
-  if (letter < 0x800) return {static_cast<char>(0xC0 | letter >> 6), tail(0)};
-  if (letter < 0x10000) return {static_cast<char>(0xE0 | letter >> 12), tail(6), tail(0)};
-  return {static_cast<char>(0xF0 | letter >> 18), tail(12), tail(6), tail(0)};
 }
 
 std::vector<std::string> split_words(std::string_view sentence) {
   std::vector<std::string> words;
   bool inside = false;
+  std::size_t place = 0;
   for (const char32_t letter : letters(sentence, "sentence")) {
+    ++place;
     const bool alone = is_word_by_itself(letter);
+    if (is_control(letter) && !is_blank(letter)) {
+      refuse_input("sentence", "words without control characters", got("U+%04X as letter %zu", letter, place));
+    }
     if (is_blank(letter)) {
       inside = false;
     } else if (inside && !alone) {
-      words.back() += utf8(letter);
+      words.back() += encode_utf8(letter);
     } else {
-      words.push_back(utf8(letter));
+      words.push_back(encode_utf8(letter));
       inside = !alone;
     }
   }

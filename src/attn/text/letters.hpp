@@ -15,16 +15,11 @@ namespace attn {
 /// @throws InputError naming the first bad byte and its place (overlong forms and surrogates are bad too)
 std::vector<char32_t> letters(std::string_view text, std::string_view name);
 
-/// Puts a code point into UTF-8.
-/// @param letter  a valid code point
-/// @return        one to four bytes
-std::string utf8(char32_t letter);
-
 /// Cuts a sentence into words: at blanks, and around every letter of the scripts that write no blanks between
 /// words (Chinese characters, kana), each of which is a word of its own.
 /// @param sentence  UTF-8
 /// @return          the words; none when there is nothing but blanks
-/// @throws InputError when the sentence is not UTF-8
+/// @throws InputError when the sentence is not UTF-8 or has control characters in it
 std::vector<std::string> split_words(std::string_view sentence);
 
 }  // namespace attn
