@@ -48,8 +48,9 @@ int check(const fs::path& page, const fs::path& transcript) {
   if (!weave::is_chapter(page)) return woven.stale.empty() ? 0 : 1;
   const auto foreign = weave::foreign_numbers(lines, transcript);
   for (const weave::Number& number : foreign) {
-    std::cerr << page.string() << ":" << number.line << ": " << number.text << " is not in " << transcript.string()
-              << "; print it there, or cite its source with a link to bibliography.md\n";
+    std::cerr << page.string() << ":" << number.line << ": " << number.text
+              << " is in no output that the page quotes here, from " << transcript.string()
+              << "; quote it, or cite its source with a link to bibliography.md\n";
   }
   return woven.stale.empty() && foreign.empty() ? 0 : 1;
 }

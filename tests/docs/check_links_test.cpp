@@ -50,9 +50,21 @@ TEST_CASE("tags are read with their attributes, without comments and scripts") {
   CHECK(tags[0].name == "a");
   CHECK(tags[0].attributes.at("href") == "x?a&b");
   CHECK(tags[0].attributes.count("b") == 1);
-  CHECK(links::target_of(tags[1]) == "s.js");
+  CHECK(links::targets_of(tags[1]) == std::vector<std::string>{"s.js"});
   CHECK(tags[2].name == "br");
-  CHECK(links::target_of(tags[3]) == "y");
+  CHECK(links::targets_of(tags[3]) == std::vector<std::string>{"y"});
+}
+
+TEST_CASE("all that a tag loads is seen") {
+  const auto targets = [](const std::string& html) { return links::targets_of(links::tags(html)[0]); };
+  CHECK(targets("<video src=a.mp4 poster=b.png>") == std::vector<std::string>{"a.mp4", "b.png"});
+  CHECK(targets("<img src=a.png srcset=' b.png 1x, c.png 2x,d.png, e,f.png'>") ==
+        std::vector<std::string>{"a.png", "b.png", "c.png", "d.png", "e,f.png"});
+  CHECK(targets("<source srcset='data:image/png;base64,AA 1x'>") ==
+        std::vector<std::string>{"data:image/png;base64,AA"});
+  CHECK(targets("<img srcset=' , ' alt=''>").empty());
+  CHECK(wrong_with(to_a + "<img srcset='pictures/01/x.svg 1x, y.svg 2x'>") ==
+        Found{{"index.html", "no such file", "y.svg"}});
 }
 
 TEST_CASE("links to what exists are fine") {
@@ -99,6 +111,7 @@ TEST_CASE("nothing may be loaded from the network") {
       "index.html",
       "<a href='https://x.org'>fine</a><script src='https://x.org/a.js'></script><img src='//x.org/b.png'>"
       "<style>@import 'https://x.org/c.css';</style><iframe src='http://x.org/d'></iframe><img src='e.png'>");
+  site.write("m.html", "<img srcset='a.png 1x, https://x.org/i.png 2x'><video poster='//x.org/j.png'>");
   site.write("s.css", "a { background: url(\"https://x.org/f.png\") } b { background: url(g.png) }");
   site.write("p.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"><image href=\"https://x.org/h.png\"/></svg>");
   const std::string why = "needs the network";
@@ -106,6 +119,8 @@ TEST_CASE("nothing may be loaded from the network") {
                                                         {"index.html", why, "http://x.org/d"},
                                                         {"index.html", why, "https://x.org/a.js"},
                                                         {"index.html", why, "https://x.org/c.css"},
+                                                        {"m.html", why, "//x.org/j.png"},
+                                                        {"m.html", why, "https://x.org/i.png"},
                                                         {"p.svg", why, "https://x.org/h.png"},
                                                         {"s.css", why, "https://x.org/f.png"}});
 }
@@ -139,6 +154,45 @@ TEST_CASE("broken links between Markdown pages are found with their lines") {
                                                          {"README.md:6", "no such heading", "#no"},
                                                          {"README.md:8", "outside the project", "../x.md"},
                                                          {"README.md:10", "no such heading", "docs/b.md#c"}});
+}
+
+TEST_CASE("an anchor of a folder is one of its README.md") {
+  const Folder tree;
+  tree.write("README.md",
+             "[a](golden#cases) [b](golden/#cases)\n[c](golden#nope) [d](src/#nope)\n[e](src/x.cpp#L1)\n");
+  tree.write("golden/README.md", "# Golden\n\n## Cases\n");
+  tree.write("src/x.cpp", "");
+  CHECK(links::check_markdown(tree.root).broken ==
+        Found{{"README.md:2", "no such heading", "golden#nope"}, {"README.md:2", "no such heading", "src/#nope"}});
+}
+
+TEST_CASE("addresses of Markdown links may be written with percent signs") {
+  const Folder tree;
+  tree.write("README.md", "[a](a%20b.md) [b](a%20b.md#%CE%B1) [c](a%20c.md) [d](100%.md)\n");
+  tree.write("a b.md", "# \u03b1\n");
+  tree.write("100%.md", "");
+  CHECK(links::check_markdown(tree.root).broken == Found{{"README.md:1", "no such file", "a%20c.md"}});
+}
+
+TEST_CASE("what references stand for must exist") {
+  const Folder tree;
+  tree.write("README.md",
+             "[x][a] ![y][b]\n\n[a]: a.md\n  [b]: <no b.png> \"title\"\n[c]: no.md#x\n\n> [d]: no.svg 'title'\n\n"
+             "```\n[e]: e.md\n```\n\nwords\n[f]: f.md\n\n[^g]: words.\n\n[h]: are words\n\n[i](a.md) [j]: j.md\n\n"
+             "[k]: https://x.org\n");
+  tree.write("a.md", "");
+  CHECK(links::check_markdown(tree.root).broken == Found{{"README.md:4", "no such file", "no b.png"},
+                                                         {"README.md:5", "no such file", "no.md#x"},
+                                                         {"README.md:7", "no such file", "no.svg"}});
+}
+
+TEST_CASE("a file that cannot be read to its end is an error") {
+  const Folder tree;
+  CHECK_THROWS_AS(links::read_file(tree.root / "none"), std::runtime_error);
+  const fs::path unreadable = "/proc/self/mem";  // opens well, but its first byte cannot be read
+  if (fs::exists(unreadable)) CHECK_THROWS_AS(links::read_file(unreadable), std::runtime_error);
+  tree.write("long", std::string(100000, 'x'));
+  CHECK(links::read_file(tree.root / "long") == std::string(100000, 'x'));
 }
 
 TEST_CASE("a folder that is not there is an error") {

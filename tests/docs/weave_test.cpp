@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 
+#include "weave/blocks.hpp"
 #include "weave/doxygen.hpp"
 #include "weave/formulas.hpp"
 #include "weave/inline.hpp"
@@ -69,6 +70,12 @@ std::string error_of(const std::function<void()>& action) {
   return "(no error)";
 }
 
+std::string repeated(const std::string& piece, std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += piece;
+  return text;
+}
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -80,6 +87,15 @@ TEST_CASE("a region of a source file is quoted at the left margin") {
                                      "  int d;\n  // [one]\nint e;\n");
   CHECK(weave::code_region(file, "one") == Lines{"int b;", "  int c;", "", "int d;"});
   CHECK(weave::code_region(file, "two") == Lines{"int c;"});
+}
+
+TEST_CASE("only the marks of regions are dropped from a region") {
+  const Course course;
+  const fs::path file =
+      course.write("x.cpp", "// [one]\n// [two]\nint a[] = {\n// [12]\n};\n// [two]\n// [one]\n");
+  CHECK(weave::code_region(file, "one") == Lines{"int a[] = {", "// [12]", "};"});
+  const fs::path crossed = course.write("y.cpp", "// [one]\na\n// [two]\nb\n// [one]\n// [two]\n");
+  CHECK(weave::code_region(crossed, "one") == Lines{"a", "b"});
 }
 
 TEST_CASE("a region that is not there, or not marked twice, is an error that says so") {
@@ -245,7 +261,7 @@ TEST_CASE("a number of the prose must be in the transcript") {
   const Course course;
   const fs::path transcript = course.write("o.txt", "== s: x ==\n  -0.7311  12.5\n");
   const auto foreign = [&](const std::string& text) {
-    return weave::foreign_numbers(weave::split(text), transcript);
+    return weave::foreign_numbers(weave::split(text + "\n\n<!-- output: s -->"), transcript);
   };
   using Numbers = std::vector<weave::Number>;
   CHECK(foreign("The weight .7311 and −12.5.").empty());
@@ -258,6 +274,99 @@ TEST_CASE("a number of the prose must be in the transcript") {
   CHECK(foreign("BLEU 28.4 in [the paper](../../docs/bibliography.md#v).\n\nBLEU 41.8 here.") ==
         Numbers{{3, "41.8"}});
   CHECK(has(error_of([&] { weave::foreign_numbers({"1.5"}, course / "none.txt"); }), "none.txt: no such file"));
+}
+
+TEST_CASE("a number of the prose must be in an output quoted by its section of the page or by the one before") {
+  const Course course;
+  const fs::path transcript = course.write("o.txt", "== s: x ==\n1.5\n== t: x ==\n2.5\n== u: x ==\n3.5\n");
+  const auto foreign = [&](const std::string& text) {
+    return weave::foreign_numbers(weave::split(text), transcript);
+  };
+  using Numbers = std::vector<weave::Number>;
+  CHECK(foreign("1.5\n\n<!-- output: s -->\n\n## A\n\n1.5 2.5\n\n<!-- output: t -->\n```text\n2.5\n```").empty());
+  CHECK(foreign("### A\n\n1.5\n\n### B\n\n<!-- output: s -->").empty());
+  CHECK(foreign("<!-- output: s -->\n\n## A\n\n## B\n\n1.5") == Numbers{{7, "1.5"}});
+  CHECK(foreign("1.5\n\n## A 1.5\n\n<!-- output: s -->") == Numbers{{1, "1.5"}});
+  CHECK(foreign("<!-- output: s -->\n\n1.5 3.5\n\n## A\n\n<!-- output: t -->\n\n3.5 2.5 1.5") ==
+        Numbers{{3, "3.5"}, {9, "3.5"}});
+  CHECK(foreign("`<!-- output: s -->` 1.5") == Numbers{{1, "1.5"}});
+}
+
+TEST_CASE("lists, rules, tables and folded passages begin where GitHub lets them") {
+  using Kind = weave::Block::Kind;
+  const auto block = [](const std::string& text) { return weave::blocks(weave::split(text))[0]; };
+  for (const std::string line : {"- a", "+ a", "*  a", "  1. a", "123456789) a", "-", "7."}) {
+    CHECK(block(line).prefix == std::min(line.find('a'), line.size()));
+  }
+  for (const std::string line : {"-a", "1.a", "1234567890. a", "1 a", ". a", "a - b"})
+    CHECK(block(line).prefix == 0);
+  for (const std::string line : {"---", "* * *", " ___ ", "-\t-\t-"}) CHECK(block(line).kind == Kind::rule);
+  for (const std::string line : {"--", "-*-", "--- a", "..."}) CHECK(block(line).kind == Kind::paragraph);
+  for (const std::string row : {"|-|", ":-|-:", "| :--: |---", "-|"})
+    CHECK(block("a|b\n" + row).kind == Kind::table);
+  for (const std::string row : {"--", "|", "||", "|-||", "-|a", "-|:", ":|-", "- -|-", "::-|-"}) {
+    CHECK(block("a|b\n" + row).kind == Kind::paragraph);
+  }
+  for (const std::string line : {"<details>", " <summary>a", "</details>", "<details open>", "<details"}) {
+    CHECK(block(line).kind == Kind::html);
+  }
+  for (const std::string line : {"<detail>", "<details_>", "< details>", "<", "</", "details"}) {
+    CHECK(block(line).kind == Kind::paragraph);
+  }
+  CHECK(weave::blocks({"a", "2. b"}).size() == 1);
+  CHECK(weave::blocks({"a", "1. b"}).size() == 2);
+  CHECK(weave::blocks({"a", "- b"}).size() == 2);
+}
+
+TEST_CASE("very long lines are read to their end") {
+  const Course course;
+  const fs::path page = course / "chapters/01-similarity/README.md";
+  for (const std::string piece :
+       {"1", "a", "1.5e", ".", "$",         "[",  "`", "*", "-", "- ",         "* ",   "|-",
+        "#", ">", "> ",   "<", "<details ", "\\", "&", "(", ")", "https://x)", "[a]: "}) {
+    for (const std::string before : {"", "- ", "a|b\n-"}) {
+      INFO(before << piece << "…");
+      const std::string text = before + repeated(piece, 60000) + "x";
+      const Lines lines = weave::split("# 1. T\n\n" + text + "\n\n<!-- output: s -->");
+      CHECK(weave::doxygen(page, lines).size() == lines.size());
+      weave::foreign_numbers(lines, course.write("o.txt", "== s: x ==\n" + text));
+      course.write("chapters/01-similarity/README.md", weave::joined(lines));
+      weave::search_script({page});
+    }
+  }
+  const std::string digits = repeated("1", 300000);
+  CHECK(weave::decimal_numbers(digits + "." + digits) == Lines{digits + "." + digits});
+  CHECK(weave::split(filtered("# " + digits + ". T"))[0] == "# " + digits + ".\u00A0T {#ch01}");
+  CHECK(has(filtered("a\n" + digits + ". b"), "\n" + digits + "\\. b"));
+  CHECK(weave::plain("$" + digits + "$ [" + digits + "](b)") == digits + " " + digits);
+}
+
+// Without an end to any of them in sight, each `[` or `$` must not look through all that follows.
+TEST_CASE("the time to read a paragraph is in proportion to its length") {
+  for (const std::string piece : {"[", "![", "[a](", "[`", "`", " `` ", "$x ", "$`", "<!-- ", "*a ", "a* ",
+                                  "*a _b ", "\\[", "https://x)", "`a`\n", "[a](b) "}) {
+    INFO(piece);
+    CHECK(!weave::scan(repeated(piece, 500000)).empty());
+  }
+  CHECK(!weave::scan(repeated("[", 250000) + repeated("]", 250000)).empty());
+  CHECK(!weave::scan(repeated("*a ", 250000) + repeated(" b*", 250000)).empty());
+  CHECK(!weave::scan("https://x" + repeated(")", 500000)).empty());
+  CHECK(weave::plain(repeated("[", 250000) + repeated("](b)", 500000)).size() > 250000);
+}
+
+TEST_CASE("runs of emphasis pair with the nearest one that opens") {
+  CHECK(filtered("*a _b* c_") == "<em>a \\_b</em> c\\_");
+  CHECK(filtered("****a**** **b *c***") == "<strong><strong>a</strong></strong> <strong>b <em>c</em></strong>");
+  CHECK(filtered("***a* b**") == "<strong><em>a</em> b</strong>");
+  CHECK(filtered("a* *b*") == "a\\* <em>b</em>");
+}
+
+TEST_CASE("brackets and backticks without their other half are words") {
+  CHECK(filtered("[a [b](../README.md)") == "\\[a \\ref chapters \"b\"");
+  CHECK(filtered("[`]`](../README.md) `` ` [c](../README.md)") ==
+        "<code>\\ref chapters \"]\"</code> \\`\\` \\` \\ref chapters \"c\"");
+  CHECK(filtered("$5 and $6") == "\\$5 and \\$6");
+  CHECK(filtered("(https://x.org/(a)b).") == "(<a href=\"https://x.org/(a)b\">https://x.org/(a)b</a>).");
 }
 
 TEST_CASE("anchors are GitHub's") {
@@ -457,5 +566,7 @@ TEST_CASE("a page is written aside and renamed") {
   CHECK(weave::read_lines(page) == Lines{"# a", "b"});
   CHECK(!fs::exists(page.string() + ".part"));
   CHECK_THROWS_AS(weave::read_lines(course / "none.md"), weave::FileError);
+  const fs::path unreadable = "/proc/self/mem";  // opens well, but its first byte cannot be read
+  if (fs::exists(unreadable)) CHECK_THROWS_AS(weave::read_lines(unreadable), weave::FileError);
   CHECK_THROWS_AS(weave::write_lines(course / "none/x.md", {}), weave::FileError);
 }

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "report.hpp"
@@ -23,25 +21,13 @@ bool is_network(std::string_view target) {
 
 // javascript:, data:, mailto: and their like lead to no file.
 bool has_scheme(const std::string& target) {
-  static const std::regex scheme(R"(^[a-z][a-z0-9+.-]*:)");
-  return std::regex_search(target, scheme);
+  const std::size_t end = target.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-");
+  return end != std::string::npos && target[end] == ':' && target[0] >= 'a' && target[0] <= 'z';
 }
 
 int hex_digit(char c) {
   static const std::string digits = "0123456789abcdef";
   return static_cast<int>(digits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(c)))));
-}
-
-std::string without_percents(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool coded = text[i] == '%' && i + 2 < text.size() &&
-                       std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
-                       std::isxdigit(static_cast<unsigned char>(text[i + 2]));
-    out += coded ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
-    i += coded ? 2 : 0;
-  }
-  return out;
 }
 
 // The text from here up to the first of some letters. (No std::regex on whole files: it recurses once a letter,
@@ -88,8 +74,7 @@ class Site {
   Report check() {
     for (const auto& [page, tags] : pages_) {
       for (const Tag& tag : tags) {
-        const std::string target = target_of(tag);
-        if (!target.empty()) check_target(page, tag, target);
+        for (const std::string& target : targets_of(tag)) check_target(page, tag, target);
       }
     }
     for (const auto& [script, names] : scripts_) {
@@ -183,6 +168,18 @@ std::vector<std::string> style_targets(std::string_view text) {
 
 }  // namespace
 
+std::string without_percents(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool coded = text[i] == '%' && i + 2 < text.size() &&
+                       std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+                       std::isxdigit(static_cast<unsigned char>(text[i + 2]));
+    out += coded ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+    i += coded ? 2 : 0;
+  }
+  return out;
+}
+
 fs::path existing_folder(const fs::path& folder) {
   if (!fs::is_directory(folder)) throw std::runtime_error(folder.string() + ": no such folder");
   return fs::canonical(folder);
@@ -191,9 +188,12 @@ fs::path existing_folder(const fs::path& folder) {
 std::string read_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file.string() + ": cannot be read");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  std::string text;
+  for (char part[1 << 14]; in.read(part, sizeof part), in.gcount() > 0;) {
+    text.append(part, static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) throw std::runtime_error(file.string() + ": cannot be read to its end");
+  return text;
 }
 
 Report check_html(const fs::path& folder) { return Site(folder).check(); }
@@ -209,7 +209,8 @@ Report check_network(const fs::path& folder) {
     const std::string text = read_file(file);
     std::vector<std::string> loaded = style_targets(text);
     for (const Tag& tag : page ? tags(text) : std::vector<Tag>{}) {
-      if (is_loaded(tag) && !target_of(tag).empty()) loaded.push_back(target_of(tag));
+      if (!is_loaded(tag)) continue;
+      for (const std::string& target : targets_of(tag)) loaded.push_back(target);
     }
     report.links += loaded.size();
     for (const std::string& target : loaded) {

@@ -21,6 +21,9 @@ struct Report {
   std::vector<Broken> broken;
 };
 
+/// The address with each `%20` and its like turned into the byte it stands for.
+std::string without_percents(const std::string& text);
+
 /// The folder's path without links and dots.
 /// \throws std::runtime_error when there is no such folder
 std::filesystem::path existing_folder(const std::filesystem::path& folder);

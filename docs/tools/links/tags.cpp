@@ -106,16 +106,35 @@ class Reader {
   std::vector<Tag> tags_;
 };
 
+// The addresses of `small.png 1x, large.png 2x`: what follows one, up to the comma, tells when it is taken.
+std::vector<std::string> addresses(std::string_view set) {
+  constexpr std::string_view space = " \t\n\r\f";
+  std::vector<std::string> found;
+  for (std::size_t at = 0; (at = set.find_first_not_of(", \t\n\r\f", at)) != npos;) {
+    const std::size_t end = std::min(set.find_first_of(space, at), set.size());
+    std::string address(set.substr(at, end - at));
+    const bool alone = address.back() == ',';
+    address.erase(address.find_last_not_of(',') + 1);
+    found.push_back(address);
+    at = alone ? end : std::min(set.find(',', end), set.size());
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Tag> tags(std::string_view html) { return Reader(html).read(); }
 
-std::string target_of(const Tag& tag) {
-  for (const char* name : {"href", "xlink:href", "src", "data"}) {
+std::vector<std::string> targets_of(const Tag& tag) {
+  std::vector<std::string> targets;
+  for (const char* name : {"href", "xlink:href", "src", "data", "poster"}) {
     const auto found = tag.attributes.find(name);
-    if (found != tag.attributes.end() && !found->second.empty()) return found->second;
+    if (found != tag.attributes.end() && !found->second.empty()) targets.push_back(found->second);
   }
-  return "";
+  if (const auto set = tag.attributes.find("srcset"); set != tag.attributes.end()) {
+    for (const std::string& target : addresses(set->second)) targets.push_back(target);
+  }
+  return targets;
 }
 
 bool is_loaded(const Tag& tag) { return tag.name != "a" && tag.name != "area"; }

@@ -16,9 +16,9 @@ struct Tag {
 /// The opening tags of a page; comments and what stands in scripts and styles are left out.
 std::vector<Tag> tags(std::string_view html);
 
-/// What the tag makes the browser load or open: the attribute's value, empty if there is none.
-/// `xlink:href` counts as `href`.
-std::string target_of(const Tag& tag);
+/// What the tag makes the browser load or open: the values of `href`, `xlink:href`, `src`, `data` and `poster`,
+/// and each address of `srcset`.
+std::vector<std::string> targets_of(const Tag& tag);
 
 /// Whether the browser loads the target by itself: all but `a` and `area`.
 bool is_loaded(const Tag& tag);

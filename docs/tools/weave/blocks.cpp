@@ -1,13 +1,17 @@
 #include "blocks.hpp"
 
 #include <algorithm>
-#include <regex>
+
+#include "letters.hpp"
 
 namespace weave {
 
 namespace {
 
 using Kind = Block::Kind;
+
+constexpr const char* blanks = " \t\r";
+constexpr const char* digits = "0123456789";
 
 bool starts(std::string_view line, std::string_view with) { return line.substr(0, with.size()) == with; }
 
@@ -25,33 +29,72 @@ bool closes(const std::string& line, char mark, std::size_t length) {
   return bare.size() >= length && bare.find_first_not_of(mark) == std::string::npos;
 }
 
+// No std::regex here: it recurses once a letter, and a long line overflows the stack.
+
+std::size_t past(const std::string& line, const char* letters, std::size_t from) {
+  return std::min(line.find_first_not_of(letters, from), line.size());
+}
+
 // The bytes of indentation and list mark, 0 if the line begins no list item.
 std::size_t list_mark(const std::string& line) {
-  static const std::regex mark(R"(^\s*([-+*]|\d{1,9}[.)])(\s+|$))");
-  std::smatch found;
-  return std::regex_search(line, found, mark) ? static_cast<std::size_t>(found.length()) : 0;
+  const std::size_t first = past(line, blanks, 0), point = past(line, digits, first);
+  const bool bullet = first < line.size() && std::string_view("-+*").find(line[first]) != std::string_view::npos;
+  const bool number =
+      point > first && point - first <= 9 && point < line.size() && (line[point] == '.' || line[point] == ')');
+  if (!bullet && !number) return 0;
+  const std::size_t mark = bullet ? first + 1 : point + 1, end = past(line, blanks, mark);
+  return end > mark || end == line.size() ? end : 0;
 }
 
 // Only a list that starts with 1 may begin in the middle of a paragraph that is no list itself.
 bool begins_list(const std::string& line) {
-  static const std::regex other_number(R"(^\s*\d+[.)])"), one(R"(^\s*1[.)])");
-  return !std::regex_search(line, other_number) || std::regex_search(line, one);
+  const std::size_t first = past(line, blanks, 0), point = past(line, digits, first);
+  return point == first || line.substr(first, point - first) == "1";
 }
 
 bool is_rule(const std::string& line) {
-  static const std::regex rule(R"(^ {0,3}([-*_])(\s*\1){2,}\s*$)");
-  return std::regex_match(line, rule);
+  const std::string bare = trimmed(line);
+  if (indent_of(line) > 3 || bare.empty() || std::string_view("-*_").find(bare[0]) == std::string_view::npos) {
+    return false;
+  }
+  const char allowed[] = {bare[0], ' ', '\t', '\0'};
+  return bare.find_first_not_of(allowed) == std::string::npos &&
+         std::count(bare.begin(), bare.end(), bare[0]) >= 3;
 }
 
+// Cells of dashes, each with a colon before or behind or without, and bars between them.
 bool is_delimiter_row(const std::string& line) {
-  static const std::regex row(R"(^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$)");
-  return line.find('|') != std::string::npos && std::regex_match(line, row);
+  std::string row = trimmed(line);
+  if (row.find('|') == std::string::npos) return false;
+  if (row.back() == '|') row.pop_back();
+  for (std::size_t from = row.find('|') == 0 ? 1 : 0; from <= row.size();) {
+    const std::size_t bar = std::min(row.find('|', from), row.size());
+    const std::string cell = trimmed(row.substr(from, bar - from));
+    const std::size_t dash = cell.rfind(':', 0) == 0 ? 1 : 0, end = past(cell, "-", dash);
+    const bool colon_behind = end + 1 == cell.size() && cell[end] == ':';
+    if (end == dash || (end != cell.size() && !colon_behind)) return false;
+    from = bar + 1;
+  }
+  return true;
 }
 
+// A line that begins with <details>, <summary> or the end of one.
 bool is_folding_html(const std::string& line) {
-  static const std::regex tag(R"(^\s*</?(details|summary)\b)");
-  return std::regex_search(line, tag);
+  const std::size_t first = past(line, blanks, 0);
+  const std::size_t name = first + (line.compare(first, 2, "</") == 0 ? 2 : 1);
+  if (first == line.size() || line[first] != '<') return false;
+  for (const std::string_view tag : {"details", "summary"}) {
+    const std::size_t end = name + tag.size();
+    if (line.compare(name, tag.size(), tag) == 0 &&
+        (end >= line.size() || !is_word(static_cast<unsigned char>(line[end])))) {
+      return true;
+    }
+  }
+  return false;
 }
+
+// Every `>` costs a recursion, so what begins with more of them than anybody writes is no quote.
+bool is_quote(const std::string& line) { return starts(line, ">") && past(line, "> ", 0) <= 64; }
 
 int heading_level(const std::string& line) {
   const auto end = std::min(line.find_first_not_of('#'), line.size());
@@ -83,7 +126,7 @@ class Cutter {
     if (fence_length(line) != 0) return fence();
     if (starts(line, "<!--")) return comment();
     if (is_folding_html(line)) return one(Kind::html);
-    if (line[0] == '>') return run(Kind::quote, [](const std::string& l) { return starts(l, ">"); });
+    if (is_quote(line)) return run(Kind::quote, is_quote);
     if (heading_level(line) != 0) return heading();
     if (is_rule(line)) return one(Kind::rule);
     if (begins_table(at_)) return run(Kind::table, [](const std::string& l) { return !trimmed(l).empty(); });
@@ -140,7 +183,7 @@ class Cutter {
   bool continues(std::size_t at) const {
     const std::string& line = lines_[at];
     return !trimmed(line).empty() && fence_length(line) == 0 && !starts(line, "<!--") && !is_folding_html(line) &&
-           line[0] != '>' && heading_level(line) == 0 && !is_rule(line) && !begins_table(at) &&
+           !is_quote(line) && heading_level(line) == 0 && !is_rule(line) && !begins_table(at) &&
            (list_mark(line) == 0 || (!in_list_ && !begins_list(line)));
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <utility>
 
 #include "blocks.hpp"
@@ -31,8 +30,9 @@ std::string alert_command(const std::string& line) {
 
 // "1. Similarity" would begin a list in Doxygen's title: a space that cannot break keeps it a title.
 std::string unlisted(const std::string& title) {
-  static const std::regex number(R"(^(\d+\.) )");
-  return std::regex_replace(title, number, "$1\u00A0");
+  const std::size_t point = title.find_first_not_of("0123456789");
+  if (point == 0 || point == std::string::npos || title.compare(point, 2, ". ") != 0) return title;
+  return title.substr(0, point + 1) + "\u00A0" + title.substr(point + 2);
 }
 
 std::string language(const std::string& info) {

@@ -93,25 +93,18 @@ std::string literal_text(const std::string& text, bool code, bool in_table) {
   return out;
 }
 
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // In a table GitHub reads \| as |, also in formulas and in code.
 std::string formula(const Span& span, bool in_table) {
   std::string tex = span.text;
   if (in_table) {
-    replace_all(tex, "\\|", "|");
-    replace_all(tex, "|", "\\vert ");
+    tex = replaced(replaced(tex, "\\|", "|"), "|", "\\vert ");
   }
   if (!tex.empty() && (tex.back() == '\\' || tex.back() == '@')) tex += ' ';  // else it would swallow the end
   return span.display ? "\\f[" + tex + "\\f]" : "\\f$" + tex + "\\f$";
 }
 
 std::string code(std::string text, bool in_table) {
-  if (in_table) replace_all(text, "\\|", "|");
+  if (in_table) text = replaced(text, "\\|", "|");
   return "<code>" + literal_text(text, true, in_table) + "</code>";
 }
 
@@ -127,13 +120,20 @@ std::string quoted(std::string_view text, bool in_table) {
       out += (std::string_view("\\@#%\"").find(c) == std::string_view::npos ? "" : "\\") + std::string(1, c);
     }
   }
-  replace_all(out, "--", "\\--");
-  return out;
+  return replaced(out, "--", "\\--");
 }
 
 bool is_all_code(std::string_view text) {
   const std::vector<Span> spans = scan(text);
   return spans.size() == 1 && spans[0].kind == Kind::code;
+}
+
+// A number and a point that begin a line within a paragraph: a year there begins no list.
+void escape_list_mark(std::string& line) {
+  const std::size_t digits = indent_of(line);
+  const std::size_t point = line.find_first_not_of("0123456789", digits);
+  if (point == std::string::npos || point == digits || line[point] != '.') return;
+  if (point + 1 < line.size() && line[point + 1] == ' ') line.insert(point, "\\");
 }
 
 // Moves line ends that stood inside a span to the next spaces.
@@ -176,8 +176,7 @@ DoxygenInline::DoxygenInline(std::filesystem::path page) : page_(std::move(page)
 
 std::string DoxygenInline::convert(std::string_view paragraph) {
   Lines lines = split(render(paragraph, false));
-  static const std::regex number(R"(^(\s*\d+)\.(\s))");  // a year at the start of a line begins no list
-  for (std::size_t i = 1; i < lines.size(); ++i) lines[i] = std::regex_replace(lines[i], number, "$1\\.$2");
+  for (std::size_t i = 1; i < lines.size(); ++i) escape_list_mark(lines[i]);
   return joined(lines);
 }
 
@@ -186,10 +185,10 @@ std::string DoxygenInline::convert_row(std::string_view row) { return render(row
 std::string DoxygenInline::render(std::string_view paragraph, bool in_table) {
   LineKeeper out(paragraph);
   const std::vector<Span> spans = scan(paragraph);
+  const std::size_t all_lines = lines_before(paragraph, paragraph.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const Span& span = spans[i];
-    const std::size_t end = i + 1 < spans.size() ? spans[i + 1].at : paragraph.size();
-    const std::size_t line_ends = lines_before(paragraph, end) - lines_before(paragraph, span.at);
+    const std::size_t line_ends = (i + 1 < spans.size() ? spans[i + 1].line : all_lines) - span.line;
     switch (span.kind) {
       case Kind::text:
         out.add_text(literal_text(span.text, false, in_table));

@@ -10,10 +10,6 @@ namespace weave {
 
 namespace {
 
-void unescape_bars(std::string& tex) {
-  for (auto at = tex.find("\\|"); at != std::string::npos; at = tex.find("\\|", at)) tex.erase(at, 1);
-}
-
 // The text of a source line's comment: what follows ///, //! or the * of a longer comment.
 std::string comment_text(const std::string& line) {
   const std::string bare = trimmed(line);
@@ -31,8 +27,8 @@ std::vector<Formula> page_formulas(const Lines& lines) {
   for (const Prose& part : prose(lines)) {
     for (const Span& span : scan(part.text)) {
       if (span.kind != Span::Kind::math) continue;
-      found.push_back({part.line + 1 + lines_before(part.text, span.at), span.text, span.display});
-      if (part.table) unescape_bars(found.back().tex);
+      found.push_back({part.line + 1 + span.line, span.text, span.display});
+      if (part.table) found.back().tex = replaced(span.text, "\\|", "|");
     }
   }
   for (const Fence& fence : fences(lines)) {
@@ -46,12 +42,15 @@ std::vector<Formula> comment_formulas(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) text += comment_text(line) + '\n';
   std::vector<Formula> found;
+  std::size_t line = 1, from = 0;
   for (std::size_t at = text.find("\\f"); at != std::string::npos; at = text.find("\\f", at)) {
     const bool display = at + 2 < text.size() && text[at + 2] == '[';
     const bool formula = display || (at + 2 < text.size() && text[at + 2] == '$');
     const std::size_t end = formula ? text.find(display ? "\\f]" : "\\f$", at + 3) : std::string::npos;
     if (end != std::string::npos) {
-      found.push_back({1 + lines_before(text, at), text.substr(at + 3, end - at - 3), display});
+      line += lines_before(std::string_view(text).substr(from), at - from);
+      from = at;
+      found.push_back({line, text.substr(at + 3, end - at - 3), display});
     }
     at = end == std::string::npos ? at + 2 : end + 3;
   }

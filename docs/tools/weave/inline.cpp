@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 
 #include "letters.hpp"
 
@@ -26,20 +28,40 @@ struct Run {
   bool opens;
   bool closes;
   std::size_t span;
-  std::vector<Kind> begun = {};
+  std::vector<Kind> begun = {};  // innermost first
   std::vector<Kind> ended = {};
 };
 
+// Where brackets of one kind close, as far as they have been looked at.
+struct Brackets {
+  char begin;
+  char end;
+  std::map<std::size_t, std::size_t> closed = {};
+  std::size_t seen = 0;
+};
+
+// Lines may be very long: whatever is looked for ahead is looked for once, so that the time stays in proportion.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text) : text_(text) {
+    for (std::size_t i = text.find('`'); i != npos; i = text.find('`', i + run_length(i))) {
+      backticks_[run_length(i)].push_back(i);
+    }
+  }
 
   std::vector<Span> scan() {
     while (at_ < text_.size()) {
       if (!(escape() || formula() || code() || angle() || picture() || link() || url() || run())) letter();
     }
     pair_runs();
-    return with_emphasis();
+    std::vector<Span> spans = with_emphasis();
+    std::size_t line = 0, from = 0;
+    for (Span& span : spans) {
+      line += lines_before(text_.substr(from), span.at - from);
+      from = span.at;
+      span.line = line;
+    }
+    return spans;
   }
 
  private:
@@ -70,8 +92,10 @@ class Scanner {
     if (sees("$$")) return display_formula();
     const Letter before = letter_before(text_, at_), after = letter_at(text_, at_ + 1);
     if ((before.code != 0 && is_word(before.code)) || is_space(after.code)) return false;
+    if (no_formula_closes_) return false;
     std::size_t end = at_ + 1;
     while ((end = text_.find('$', end)) != npos && !closes_formula(end)) ++end;
+    no_formula_closes_ = end == npos;
     if (end == npos) return false;
     return take(Kind::math, text_.substr(at_ + 1, end - at_ - 1), end + 1);
   }
@@ -83,9 +107,16 @@ class Scanner {
   }
 
   bool formula_until(std::string_view mark, std::size_t skip) {
-    const std::size_t end = text_.find(mark, at_ + skip);
+    const std::size_t end = find_ahead(mark, at_ + skip);
     if (end == npos || end == at_ + skip) return false;
     return take(Kind::math, text_.substr(at_ + skip, end - at_ - skip), end + mark.size());
+  }
+
+  std::size_t find_ahead(std::string_view what, std::size_t from) {
+    if (missing_.count(what) != 0) return npos;
+    const std::size_t found = text_.find(what, from);
+    if (found == npos) missing_.insert(what);
+    return found;
   }
 
   bool closes_formula(std::size_t at) const {
@@ -129,18 +160,16 @@ class Scanner {
   // Where the code that begins at `at` is over, npos if it never is.
   std::size_t code_end(std::size_t at) const {
     const std::size_t length = run_length(at);
-    for (std::size_t i = text_.find('`', at + length); i != npos; i = text_.find('`', i)) {
-      const std::size_t other = run_length(i);
-      i += other;
-      if (other == length) return i;
-    }
-    return npos;
+    const auto runs = backticks_.find(length);
+    if (runs == backticks_.end()) return npos;
+    const auto next = std::lower_bound(runs->second.begin(), runs->second.end(), at + length);
+    return next == runs->second.end() ? npos : *next + length;
   }
 
   bool angle() {
     if (here() != '<') return false;
     if (sees("<!--")) {
-      const std::size_t end = text_.find("-->", at_);
+      const std::size_t end = find_ahead("-->", at_);
       return end != npos && take(Kind::comment, text_.substr(at_ + 4, end - at_ - 4), end + 3);
     }
     const std::size_t end = text_.find_first_of("<>", at_ + 1);
@@ -156,9 +185,9 @@ class Scanner {
   bool link() { return here() == '[' && bracketed(Kind::link, at_); }
 
   bool bracketed(Kind kind, std::size_t open) {
-    const std::size_t close = matching(open, '[', ']');
+    const std::size_t close = matching(square_, open);
     if (close == npos || close + 1 >= text_.size() || text_[close + 1] != '(') return false;
-    const std::size_t end = matching(close + 1, '(', ')');
+    const std::size_t end = matching(round_, close + 1);
     if (end == npos) return false;
     take(kind, text_.substr(open + 1, close - open - 1), end + 1);
     aim(text_.substr(close + 2, end - close - 2));
@@ -166,20 +195,36 @@ class Scanner {
   }
 
   // Brackets nest; those in code, and those after a backslash, do not count.
-  std::size_t matching(std::size_t open, char begin, char end) const {
-    int depth = 0;
-    for (std::size_t i = open; i < text_.size(); ++i) {
+  std::size_t matching(Brackets& brackets, std::size_t open) const {
+    if (open >= brackets.seen) look_ahead(brackets, open);
+    const auto found = brackets.closed.find(open);
+    return found == brackets.closed.end() ? npos : found->second;
+  }
+
+  // To the end of the outermost pair. Every level of a link costs a recursion, so the levels are counted.
+  void look_ahead(Brackets& brackets, std::size_t open) const {
+    constexpr int most_levels = 32;
+    struct Opened {
+      std::size_t at;
+      int levels;  // of the pairs inside, and its own
+    };
+    std::vector<Opened> opened{{open, 1}};
+    std::size_t i = open + 1;
+    for (; i < text_.size() && !opened.empty(); ++i) {
       if (text_[i] == '\\') {
         ++i;
-      } else if (begin == '[' && text_[i] == '`' && code_end(i) != npos) {
+      } else if (brackets.begin == '[' && text_[i] == '`' && code_end(i) != npos) {
         i = code_end(i) - 1;
-      } else if (text_[i] == begin) {
-        ++depth;
-      } else if (text_[i] == end && --depth == 0) {
-        return i;
+      } else if (text_[i] == brackets.begin) {
+        opened.push_back({i, 1});
+      } else if (text_[i] == brackets.end) {
+        const Opened inner = opened.back();
+        opened.pop_back();
+        if (inner.levels <= most_levels) brackets.closed[inner.at] = i;
+        if (!opened.empty()) opened.back().levels = std::max(opened.back().levels, inner.levels + 1);
       }
     }
-    return npos;
+    brackets.seen = i;
   }
 
   void aim(std::string_view parentheses) {
@@ -199,13 +244,13 @@ class Scanner {
     if (!sees("https://") && !sees("http://")) return false;
     if (is_word(letter_before(text_, at_).code)) return false;
     std::size_t end = std::min(text_.find_first_of(" \t\n<", at_), text_.size());
-    const auto seen = [&] { return text_.substr(at_, end - at_); };
-    const auto count = [&](char c) { return std::count(seen().begin(), seen().end(), c); };
-    while (seen().find_last_of("?!.,:;*_~'\"") == seen().size() - 1 ||
-           (seen().back() == ')' && count(')') > count('('))) {
-      --end;
+    const std::string_view seen = text_.substr(at_, end - at_);
+    auto unopened = std::count(seen.begin(), seen.end(), ')') - std::count(seen.begin(), seen.end(), '(');
+    while (std::string_view("?!.,:;*_~'\"").find(text_[end - 1]) != npos ||
+           (text_[end - 1] == ')' && unopened > 0)) {
+      unopened -= text_[--end] == ')' ? 1 : 0;
     }
-    return take(Kind::url, seen(), end);
+    return take(Kind::url, text_.substr(at_, end - at_), end);
   }
 
   bool run() {
@@ -227,25 +272,25 @@ class Scanner {
     return true;
   }
 
-  // Each closing run takes the nearest opening one, strong before plain.
+  // Each closing run takes the nearest opening one, strong before plain; what opened in between stays as it is.
   void pair_runs() {
+    std::map<char, std::vector<std::size_t>> open;
     for (std::size_t c = 0; c < runs_.size(); ++c) {
-      while (runs_[c].closes && runs_[c].length > 0) {
-        std::size_t o = c;
-        while (o > 0 && !fits(runs_[o - 1], runs_[c])) --o;
-        if (o-- == 0) break;
+      std::vector<std::size_t>& same = open[runs_[c].mark];
+      while (runs_[c].closes && runs_[c].length > 0 && !same.empty()) {
+        const std::size_t o = same.back();
         const bool strong = runs_[o].length >= 2 && runs_[c].length >= 2;
-        runs_[o].begun.insert(runs_[o].begun.begin(), strong ? Kind::strong_begin : Kind::emphasis_begin);
+        runs_[o].begun.push_back(strong ? Kind::strong_begin : Kind::emphasis_begin);
         runs_[c].ended.push_back(strong ? Kind::strong_end : Kind::emphasis_end);
         runs_[o].length -= strong ? 2 : 1;
         runs_[c].length -= strong ? 2 : 1;
-        for (std::size_t between = o + 1; between < c; ++between) runs_[between].opens = false;
+        for (auto& [mark, places] : open) {
+          while (!places.empty() && places.back() > o) places.pop_back();
+        }
+        if (runs_[o].length == 0) same.pop_back();
       }
+      if (runs_[c].opens && runs_[c].length > 0) same.push_back(c);
     }
-  }
-
-  static bool fits(const Run& open, const Run& close) {
-    return open.opens && open.length > 0 && open.mark == close.mark;
   }
 
   std::vector<Span> with_emphasis() const {
@@ -259,7 +304,9 @@ class Scanner {
       const std::size_t at = spans_[i].at;
       for (const Kind kind : run->ended) out.push_back({kind, "", {}, {}, false, at});
       if (run->length > 0) out.push_back({Kind::text, std::string(run->length, run->mark), {}, {}, false, at});
-      for (const Kind kind : run->begun) out.push_back({kind, "", {}, {}, false, at});
+      for (auto kind = run->begun.rbegin(); kind != run->begun.rend(); ++kind) {
+        out.push_back({*kind, "", {}, {}, false, at});
+      }
       ++run;
     }
     return out;
@@ -269,6 +316,11 @@ class Scanner {
   std::size_t at_ = 0;
   std::vector<Span> spans_;
   std::vector<Run> runs_;
+  std::map<std::size_t, std::vector<std::size_t>> backticks_;  // where their runs begin, by length
+  std::set<std::string_view> missing_;                         // what does not come again
+  bool no_formula_closes_ = false;                             // from here on
+  Brackets square_{'[', ']'};
+  Brackets round_{'(', ')'};
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Span {
   std::string title = {};
   bool display = false;  ///< of a formula between `$$`
   std::size_t at = 0;    ///< where it begins in the paragraph, in bytes
+  std::size_t line = 0;  ///< how many line ends of the paragraph stand before it
 };
 
 /// Cuts a paragraph into spans, as GitHub reads it.

@@ -9,6 +9,7 @@ Lines read_lines(const std::filesystem::path& file) {
   if (!in || std::filesystem::is_directory(file)) throw FileError(file.string() + ": cannot be read");
   Lines lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (in.bad()) throw FileError(file.string() + ": cannot be read to its end");
   return lines;
 }
 
@@ -33,6 +34,16 @@ Lines split(std::string_view text) {
     }
   }
   return lines;
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (std::size_t at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    out += text.substr(0, at);
+    out += to;
+    text.remove_prefix(at + from.size());
+  }
+  return out += text;
 }
 
 std::string joined(const Lines& lines) {

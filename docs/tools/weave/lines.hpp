@@ -31,6 +31,9 @@ void write_lines(const std::filesystem::path& file, const Lines& lines);
 /// Cuts a text at its line ends; `joined(split(t)) == t` when the text ends without one.
 Lines split(std::string_view text);
 
+/// The text with every `from` turned into `to`.
+std::string replaced(std::string_view text, std::string_view from, std::string_view to);
+
 /// The lines with a line end between each two.
 std::string joined(const Lines& lines);
 

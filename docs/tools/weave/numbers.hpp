@@ -17,8 +17,9 @@ struct Number {
 /// "3.2.1", "v0.24" and "section 3.2" are no numbers.
 std::vector<std::string> decimal_numbers(const std::string& text);
 
-/// The numbers of a page's prose that its transcript does not hold. Fences, formulas, code, comments and link
-/// targets are no prose; a paragraph with a link to bibliography.md may hold cited numbers.
+/// The numbers of a page's prose that do not stand in a section of the transcript which the same `##` section of
+/// the page quotes, or the one before. Fences, formulas, code, comments and link targets are no prose; a paragraph
+/// with a link to bibliography.md may hold cited numbers.
 /// \throws PageError when the page has such numbers and there is no transcript
 std::vector<Number> foreign_numbers(const Lines& lines, const std::filesystem::path& transcript);
 

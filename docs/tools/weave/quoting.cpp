@@ -1,6 +1,7 @@
 #include "quoting.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace weave {
 
@@ -46,14 +47,19 @@ void trim_blank_ends(Lines& lines) {
 }  // namespace
 
 Lines code_region(const fs::path& source, const std::string& name) {
+  const Lines lines = read_existing(source);
+  std::map<std::string, int> times;
+  for (const std::string& line : lines) ++times[mark_name(line)];
+
   Lines region;
   std::string marks;
   int count = 0, number = 0;
-  for (const std::string& line : read_existing(source)) {
+  for (const std::string& line : lines) {
     ++number;
     const std::string mark = mark_name(line);
+    const bool of_a_region = !mark.empty() && times[mark] == 2;
     if (mark == name) marks += (count++ == 0 ? "line " : ", ") + std::to_string(number);
-    if (mark.empty() && count == 1) region.push_back(line);
+    if (!of_a_region && count == 1) region.push_back(line);
   }
   if (count == 0) throw PageError(source.string() + ": no region [" + name + "]");
   if (count != 2) {

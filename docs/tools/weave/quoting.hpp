@@ -7,7 +7,7 @@
 namespace weave {
 
 /// The lines between the two marks `// [name]` of a source file, moved to the left margin; marks of other
-/// regions inside are dropped.
+/// regions inside are dropped, which are names that the file marks twice.
 /// \throws PageError when the file is missing, or has not exactly two such marks
 Lines code_region(const std::filesystem::path& source, const std::string& name);
 
