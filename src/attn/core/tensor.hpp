@@ -13,7 +13,10 @@
 namespace attn {
 
 /// A true or false of one byte. (`std::vector<bool>` has no bytes to read into.)
-enum class Bool : std::uint8_t { no = 0, yes = 1 };
+enum class Bool : std::uint8_t {
+  no = 0,  ///< false
+  yes = 1  ///< true
+};
 
 /// An array of any rank: numbers in row-major order, and a shape.
 struct Tensor {

@@ -22,7 +22,11 @@ struct Colour {
 };
 
 /// Where a text stands relative to its point.
-enum class Anchor { start, middle, end };
+enum class Anchor {
+  start,   ///< the point is the beginning of the text
+  middle,  ///< its middle
+  end      ///< its end
+};
 
 /// How a text looks.
 struct TextStyle {

@@ -33,7 +33,12 @@ std::optional<Difference> compare(const Tensor& got, const Tensor& wanted, const
 /// What became of one tensor.
 struct TensorReport {
   /// Whether it was right.
-  enum class State { right, wrong, wrong_shape, missing };
+  enum class State {
+    right,        ///< every value is close enough
+    wrong,        ///< of the right shape, but values are too far off
+    wrong_shape,  ///< of another shape than it should be
+    missing       ///< not there
+  };
   std::string name;                      ///< such as "weights"
   std::string meaning;                   ///< such as "row softmax"
   State state = State::missing;          ///< what became of it
