@@ -95,7 +95,10 @@ function(attn_exercise target number file kind)
     add_executable(${target} EXCLUDE_FROM_ALL ${file})
   elseif(BUILD_TESTING)
     add_executable(${target} ${file})
+    get_filename_component(task ${file} NAME)
+    string(REGEX REPLACE "/(answers/)?[^/]*$" "" exercises ${file})
     add_test(NAME ${target} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DKIND=${kind}
+                                    -DTASK=${exercises}/${task} -DANSWER=${exercises}/answers/${task}
                                     -P ${PROJECT_SOURCE_DIR}/cmake/run_exercise.cmake)
     set_tests_properties(${target} PROPERTIES LABELS "chapter-${number};exercises")
   else()
