@@ -1,6 +1,7 @@
 // The programs as a reader meets them: help, errors, exit codes, what goes where.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
