@@ -12,6 +12,7 @@ function(run)
 endfunction()
 run(${CMAKE_COMMAND} --install "${BUILD}" --config "${CONFIG}" --prefix "${prefix}")
 run(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
+    "-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=$<1:${WORK}/build>" # there, whatever the generator
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build "${WORK}/build")
 run("${WORK}/build/consumer" "${prefix}/share/attn/golden/03-scaling/square")
