@@ -40,7 +40,7 @@ Result run(const std::string& command) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// An error is one line on standard error, nothing on standard output, status 2.
+/// What is refused is told on standard error, with nothing on standard output, and status 2.
 void check_refused(const std::string& command, const std::string& part) {
   const Result result = run(command);
   INFO(command << "\n" << result.out << result.err);

@@ -96,6 +96,8 @@ TEST_CASE("a report names the first tensor that differs, the place, and what it 
   at(tensors["output"], 0) += 0.5;
   std::ostringstream out;
   print(out, golden, check(golden, tensors));
+  CHECK(out.str().find("wanted values by golden/generate/03_scaling.py; Vaswani et al. 2017") !=
+        std::string::npos);
   CHECK(out.str().find("  right    scaled_scores") != std::string::npos);
   CHECK(out.str().find("  WRONG    weights") != std::string::npos);
   CHECK(out.str().find("worst at [1, 2]: got ") != std::string::npos);

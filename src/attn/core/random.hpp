@@ -19,8 +19,8 @@ namespace attn {
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
 /// A sequence of random numbers, made by counting upwards through philox(). The `std::` distributions differ
-/// between standard libraries; these do not: bits and uniforms are equal everywhere, normals to 2 units in the
-/// last place.
+/// between standard libraries; these do not: bits and uniforms are equal everywhere, and normals as nearly
+/// as two math libraries agree on a logarithm and a cosine.
 class Random {
  public:
   /// @param seed  which sequence

@@ -172,7 +172,7 @@ std::map<std::string, Tensor> load_outputs(const GoldenCase& golden, const fs::p
 void print(std::ostream& out, const GoldenCase& golden, const Report& report) {
   using State = TensorReport::State;
   out << golden.name << " (chapter " << golden.chapter << "): " << golden.title << "\n  " << golden.formula
-      << "\n\n";
+      << "\n  wanted values by " << golden.source << "\n\n";
   bool first_fault = true;
   for (std::size_t i = 0; i < report.tensors.size(); ++i) {
     const TensorReport& tensor = report.tensors[i];
