@@ -64,6 +64,12 @@ class Silence : public std::streambuf {
   int overflow(int c) override { return c; }
 };
 
+void print_names(std::ostream& out, const Trace& trace) {
+  Table table({"tensor", "shape"});
+  for (const NamedMatrix& tensor : trace.tensors()) table.add({tensor.name, shape_text(tensor.value)});
+  table.print(out);
+}
+
 }  // namespace
 
 void Program::section(std::string_view name, std::string_view words) const {
@@ -74,13 +80,10 @@ void Program::draw(const std::string& file, const std::string& picture) const {
   if (!save_folder_.empty()) write_file(fs::path(save_folder_) / file, picture);
 }
 
-void Program::list(const Trace& trace) const {
-  Table table({"tensor", "shape"});
-  for (const NamedMatrix& tensor : trace.tensors()) table.add({tensor.name, shape_text(tensor.value)});
-  table.print(*out_);
-}
+void Program::list(const Trace& trace) const { print_names(*out_, trace); }
 
 void Program::save(const Trace& trace) const {
+  if (list_traces_) print_names(std::cout, trace);
   if (save_folder_.empty()) return;
   for (const NamedMatrix& tensor : trace.tensors()) {
     write_npy(fs::path(save_folder_) / (tensor.name + ".npy"), to_tensor(tensor.value));
@@ -105,14 +108,16 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
   const auto start = std::chrono::steady_clock::now();
   CLI::App app("Chapter " + chapter.number + ", " + chapter.title + ": " + chapter.about);
   std::string sentence, file, folder;
-  bool brief = false;
+  bool brief = false, list_traces = false;
   app.add_option(
       "--sentence", sentence,
       "your own words, in any language, instead of the examples; they become vectors of letter n-grams, "
       "which know how a word is written and nothing of what it means");
   app.add_option("--input", file, "your own matrix instead, one token a row: a .npy file")->excludes("--sentence");
   app.add_option("--save", folder, "a folder for the tensors (.npy) and pictures (.svg) of this run");
-  app.add_flag("--brief", brief, "only a line: what was shown, and how long it took");
+  CLI::Option* only_a_line = app.add_flag("--brief", brief, "only a line: what was shown, and how long it took");
+  app.add_flag("--trace", list_traces, "only the name and the shape of every tensor on the way")
+      ->excludes(only_a_line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -126,7 +131,8 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
     Program program;
     program.short_ = &in_short;
     program.save_folder_ = folder;
-    program.out_ = brief ? &nowhere : &std::cout;
+    program.list_traces_ = list_traces;
+    program.out_ = brief || list_traces ? &nowhere : &std::cout;
     if (app.count("--sentence") + app.count("--input") > 0) {
       const bool from_words = app.count("--sentence") > 0;
       own(program, read_own(from_words, from_words ? sentence : file));

@@ -39,7 +39,9 @@ class Program {
   /// Prints the name and the shape of every tensor of a trace.
   void list(const Trace& trace) const;
 
-  /// Writes every tensor of a trace as NAME.npy into the folder that --save names, if it was given.
+  /// Writes every tensor of a trace as NAME.npy into the folder that --save names, if it was given; lists them
+  /// under
+  /// --trace.
   void save(const Trace& trace) const;
 
   /// Says what this run has shown, in a line: the last thing a chapter does.
@@ -51,6 +53,7 @@ class Program {
   std::ostream* out_ = nullptr;
   std::string save_folder_;
   std::string* short_ = nullptr;
+  bool list_traces_ = false;
 };
 
 /// A count of tokens in words: "1 token", "3 tokens".

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "attn/core/cost.hpp"
 #include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
 
@@ -14,6 +15,7 @@ Matrix product(const Matrix& A, const Matrix& B) {
   if (A.shape(1) != B.shape(0)) {
     refuse("product", "A's columns to match B's rows", shape_text(A) + " times " + shape_text(B));
   }
+  count_multiply_adds(std::uint64_t{A.shape(0)} * A.shape(1) * B.shape(1));
   Matrix C = xt::zeros<double>({A.shape(0), B.shape(1)});
   if (A.size() != 0 && B.size() != 0) xt::blas::gemm(A, B, C);
   return C;

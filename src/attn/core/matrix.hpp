@@ -23,6 +23,9 @@ using Matrix = xt::xtensor<double, 2>;
 /// A row of numbers.
 using Vector = xt::xtensor<double, 1>;
 
+/// Who may look at whom: a row for each query, a column for each key, true = may look.
+using Mask = xt::xtensor<bool, 2>;
+
 /// The matrix product \f$C = AB\f$, with \f$C_{ij} = \sum_k A_{ik} B_{kj}\f$, computed by the BLAS library.
 /// @param A  a matrix of shape (n, k)
 /// @param B  a matrix of shape (k, m)

@@ -26,6 +26,18 @@ Shape shape(const Matrix& A);
 /// @throws std::invalid_argument "name: wanted shape (2, 3), got (3, 2)"
 void expect_shape(const Matrix& A, Shape wanted, std::string_view name);
 
+/// The same for a mask.
+/// @param mask  any mask
+/// @return      {rows, columns}
+Shape shape(const Mask& mask);
+
+/// The same demand of a mask.
+/// @param mask    the mask that was given
+/// @param wanted  {rows, columns}
+/// @param name    the argument's name
+/// @throws std::invalid_argument "mask: wanted shape (2, 3), got (3, 2)"
+void expect_shape(const Mask& mask, Shape wanted, std::string_view name);
+
 /// A shape as text.
 /// @param A  any matrix
 /// @return   "(2, 3)"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <ostream>
 
 #include "attn/core/errors.hpp"
@@ -61,28 +62,48 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-void print(std::ostream& out, std::string_view name, const Matrix& A, const std::vector<std::string>& rows,
-           const std::vector<std::string>& columns) {
-  out << name << "  " << shape_text(A) << '\n';
+namespace {
+
+/// Cells in columns of one width at least `narrowest`, with names at the left and on top.
+void print_cells(std::ostream& out, Shape shape, std::size_t narrowest, const std::vector<std::string>& rows,
+                 const std::vector<std::string>& columns,
+                 const std::function<std::string(std::size_t, std::size_t)>& cell) {
   std::size_t label_width = 0;
   for (const std::string& row : rows) label_width = std::max(label_width, display_width(row));
-  std::size_t cell_width = 7;
+  std::size_t cell_width = narrowest;
   for (const std::string& column : columns) cell_width = std::max(cell_width, display_width(column));
-  for (const double a : A) cell_width = std::max(cell_width, fixed(a).size());
+  for (std::size_t i = 0; i < shape[0]; ++i) {
+    for (std::size_t j = 0; j < shape[1]; ++j) cell_width = std::max(cell_width, display_width(cell(i, j)));
+  }
   if (!columns.empty()) {
     out << "  " << std::string(label_width, ' ');
     for (const std::string& column : columns) out << "  " << padding(column, cell_width) << column;
     out << '\n';
   }
-  for (std::size_t i = 0; i < A.shape(0); ++i) {
+  for (std::size_t i = 0; i < shape[0]; ++i) {
     out << "  ";
     if (!rows.empty()) out << rows.at(i) << padding(rows.at(i), label_width);
-    for (std::size_t j = 0; j < A.shape(1); ++j) {
-      const std::string cell = fixed(A(i, j));
-      out << "  " << padding(cell, cell_width) << cell;
+    for (std::size_t j = 0; j < shape[1]; ++j) {
+      const std::string text = cell(i, j);
+      out << "  " << padding(text, cell_width) << text;
     }
     out << '\n';
   }
+}
+
+}  // namespace
+
+void print(std::ostream& out, std::string_view name, const Matrix& A, const std::vector<std::string>& rows,
+           const std::vector<std::string>& columns) {
+  out << name << "  " << shape_text(A) << '\n';
+  print_cells(out, shape(A), 7, rows, columns, [&](std::size_t i, std::size_t j) { return fixed(A(i, j)); });
+}
+
+void print(std::ostream& out, std::string_view name, const Mask& mask, const std::vector<std::string>& rows,
+           const std::vector<std::string>& columns) {
+  out << name << "  " << shape_text(shape(mask)) << '\n';
+  print_cells(out, shape(mask), 1, rows, columns,
+              [&](std::size_t i, std::size_t j) { return mask(i, j) ? "■" : "·"; });
 }
 
 Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }

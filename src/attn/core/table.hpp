@@ -31,6 +31,15 @@ std::size_t display_width(std::string_view text);
 void print(std::ostream& out, std::string_view name, const Matrix& A, const std::vector<std::string>& rows = {},
            const std::vector<std::string>& columns = {});
 
+/// Prints a mask as a picture, a filled square where a query may look and a dot where it may not.
+/// @param out      where to
+/// @param name     what it is
+/// @param mask     the mask
+/// @param rows     the names of the queries; none, or one each
+/// @param columns  the names of the keys; none, or one each
+void print(std::ostream& out, std::string_view name, const Mask& mask, const std::vector<std::string>& rows = {},
+           const std::vector<std::string>& columns = {});
+
 /// A table of texts: columns of numbers to the right, all others to the left.
 class Table {
  public:

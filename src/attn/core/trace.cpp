@@ -1,6 +1,7 @@
 #include "attn/core/trace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "attn/core/errors.hpp"
 
@@ -27,8 +28,14 @@ const Matrix& Trace::operator[](std::string_view name) const {
   return found->value;
 }
 
-void trace(std::string_view name, const Matrix& value) {
+const Matrix& trace(std::string_view name, const Matrix& value) {
   if (collector != nullptr) collector->tensors_.push_back({prefix + std::string(name), value});
+  return value;
+}
+
+Matrix trace(std::string_view name, Matrix&& value) {
+  trace(name, std::as_const(value));
+  return std::move(value);
 }
 
 TraceScope::TraceScope(std::string_view name) : length_before_(prefix.size()) { prefix.append(name).append("."); }

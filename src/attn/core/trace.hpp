@@ -35,15 +35,23 @@ class Trace {
   const Matrix& operator[](std::string_view name) const;
 
  private:
-  friend void trace(std::string_view name, const Matrix& value);
+  friend const Matrix& trace(std::string_view name, const Matrix& value);
   std::vector<NamedMatrix> tensors_;
   Trace* outer_;
 };
 
-/// Shows an intermediate result to the Trace of this thread; does nothing when there is none.
+/// Shows an intermediate result to the Trace of this thread, if there is one, and hands it on.
 /// @param name   what the formula calls it
 /// @param value  its value
-void trace(std::string_view name, const Matrix& value);
+/// @return       the value
+const Matrix& trace(std::string_view name, const Matrix& value);
+
+/// The same for a result that has no name of its own yet: `const Matrix scores = trace("scores", product(Q,
+/// K_T));`
+/// @param name   what the formula calls it
+/// @param value  its value
+/// @return       the value
+Matrix trace(std::string_view name, Matrix&& value);
 
 /// Puts a prefix before the names traced until the end of the block: "encoder.0" makes "weights" into
 /// "encoder.0.weights".

@@ -20,25 +20,18 @@ Matrix dot_product_attention(const Matrix& Q, const Matrix& K, const Matrix& V) 
   expect_shape(K, {n_k, d_k}, "K");
   expect_shape(V, {n_k, d_v}, "V");
 
-  const Matrix scores = product(Q, transpose(K));
-  trace("scores", scores);
-  const Matrix weights = softmax(scores);
-  trace("weights", weights);
-  const Matrix output = weighted_sum(weights, V);
-  trace("output", output);
-  return output;
+  const Matrix scores = trace("scores", product(Q, transpose(K)));
+  const Matrix weights = trace("weights", softmax(scores));
+  return trace("output", weighted_sum(weights, V));
 }
 // [dot_product_attention]
 
 // [projected_attention]
 Matrix projected_attention(const Matrix& X, const Projections& weights) {
   trace("X", X);
-  const Matrix Q = project(X, weights.W_Q);
-  trace("Q", Q);
-  const Matrix K = project(X, weights.W_K);
-  trace("K", K);
-  const Matrix V = project(X, weights.W_V);
-  trace("V", V);
+  const Matrix Q = trace("Q", project(X, weights.W_Q));
+  const Matrix K = trace("K", project(X, weights.W_K));
+  const Matrix V = trace("V", project(X, weights.W_V));
   return dot_product_attention(Q, K, V);
 }
 // [projected_attention]

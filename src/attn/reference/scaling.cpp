@@ -19,15 +19,10 @@ Matrix scaled_attention(const Matrix& Q, const Matrix& K, const Matrix& V, doubl
   trace("Q", Q);
   trace("K", K);
   trace("V", V);
-  const Matrix scores = product(Q, transpose(K));
-  trace("scores", scores);
-  const Matrix scaled_scores = scale * scores;
-  trace("scaled_scores", scaled_scores);
-  const Matrix weights = softmax(scaled_scores);
-  trace("weights", weights);
-  const Matrix output = weighted_sum(weights, V);
-  trace("output", output);
-  return output;
+  const Matrix scores = trace("scores", product(Q, transpose(K)));
+  const Matrix scaled_scores = trace("scaled_scores", scale * scores);
+  const Matrix weights = trace("weights", softmax(scaled_scores));
+  return trace("output", weighted_sum(weights, V));
 }
 // [scaled_attention]
 

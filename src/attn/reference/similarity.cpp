@@ -36,13 +36,9 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& V) {
 // [similarity_attention]
 Matrix similarity_attention(const Matrix& X) {
   trace("X", X);
-  const Matrix scores = similarity_scores(X);
-  trace("scores", scores);
-  const Matrix weights = softmax(scores);
-  trace("weights", weights);
-  const Matrix output = weighted_sum(weights, X);
-  trace("output", output);
-  return output;
+  const Matrix scores = trace("scores", similarity_scores(X));
+  const Matrix weights = trace("weights", softmax(scores));
+  return trace("output", weighted_sum(weights, X));
 }
 // [similarity_attention]
 

@@ -1,0 +1,27 @@
+/// @file
+/// @brief Chapter 09: tokens to vectors.
+#pragma once
+
+#include <vector>
+
+#include "attn/core/dialect.hpp"
+#include "attn/core/matrix.hpp"
+
+namespace attn {
+
+/// A sentence, as the numbers of its tokens.
+using Tokens = std::vector<int>;
+
+/// Stands for "not a token yet": its embedding is a row of zeros.
+constexpr int no_token = -1;
+
+/// Looks each token up in a table, times \f$\sqrt{d_{model}}\f$ where the dialect says so (the paper does).
+/// @param tokens   each a row of the table, or no_token
+/// @param table    one token a row, shape (V, d_model)
+/// @param dialect  whether to scale
+/// @return         one token a row, shape (n, d_model)
+/// @throws std::invalid_argument naming the token that is in no row
+/// @see Vaswani et al. 2017, section 3.4
+Matrix embed(const Tokens& tokens, const Matrix& table, const Dialect& dialect = Dialect());
+
+}  // namespace attn
