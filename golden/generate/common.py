@@ -9,6 +9,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import normpath
 
 try:
   import numpy as np
@@ -204,6 +205,8 @@ class Case:
   mistakes: list   # (name, says, {tensor: array})
   tolerance: dict
   source: dict
+  settings: dict   # what is no tensor: {"h": 2}
+  shared: dict     # where an input lies that several cases share: {"embedding": "../weights/embedding.npy"}
 
 
 def difference(a, b):
@@ -215,6 +218,11 @@ def difference(a, b):
   with np.errstate(invalid="ignore"):
     each = np.abs(a - b) / np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
   return float(np.nanmax(each, initial=0))
+
+
+def in_single(array):
+  """Numbers in single precision; masks and tokens as they are."""
+  return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 def converted(matrices, to):
@@ -230,7 +238,7 @@ def matrices(**lists):
 
 
 def make_case(name, chapter, title, formula, function, inputs, meanings, truth, steps, by_torch, mistakes,
-              tolerance=TOLERANCE):
+              tolerance=TOLERANCE, settings=None, shared=None, reference=PAPER):
   """Computes the truth by loops, checks it by NumPy and PyTorch, and judges the mistakes.
 
   truth(**inputs), by_torch(**inputs) and steps(**inputs, **replaced) return {tensor: matrix}."""
@@ -238,7 +246,7 @@ def make_case(name, chapter, title, formula, function, inputs, meanings, truth, 
   in_torch = {key: value.numpy() for key, value in by_torch(**converted(inputs, torch.tensor)).items()}
   cross_check = greatest_difference(right, in_torch)
   in_numpy = greatest_difference(right, steps(**inputs))
-  in_float = greatest_difference(right, steps(**converted(inputs, np.float32)))
+  in_float = greatest_difference(right, steps(**converted(inputs, in_single)))
   in_double = max(cross_check, in_numpy)
   require(in_double < tolerance["float64"] / 4, name, f"NumPy or PyTorch says otherwise: {in_double:.1e}")
   require(in_float < tolerance["float32"] / 4, name, f"the float32 tolerance is too small: {in_float:.1e}")
@@ -248,27 +256,27 @@ def make_case(name, chapter, title, formula, function, inputs, meanings, truth, 
     "producer": f"golden/generate/{Path(sys.argv[0]).name}",
     "versions": VERSIONS,
     "cross_check": f"PyTorch {torch.__version__}, greatest difference {cross_check:.1e}",
-    "reference": PAPER,
+    "reference": reference,
   }
   outputs = {key: (value, meanings[key]) for key, value in right.items()}
   return Case(name, chapter, title, formula, function, inputs, outputs, judged(name, right, wrong, tolerance),
-              tolerance, source)
+              tolerance, source, settings or {}, shared or {})
 
 
 def judged(case, right, wrong, tolerance):
   """Keeps of each mistake the tensors it changes; all of them far from the truth and from each other."""
-  far = 100 * tolerance["float32"]
+  far, last = 100 * tolerance["float32"], list(right)[-1]
   kept = []
   for mistake, tensors in wrong:
     name = mistake.name
     apart = {key: difference(right[key], tensors[key]) for key in right}
     changed = {key: tensors[key] for key in right if apart[key] > tolerance["float64"]}
-    require("output" in changed, case, f"{name} does not change the output")
+    require(last in changed, case, f"{name} does not change the {last}")
     for key in changed:
       require(apart[key] >= far, case, f"{name} is too near the truth in {key}: {apart[key]:.1e}")
     for other, _, others in kept:
       first, other_first = next(iter(changed)), next(iter(others))
-      for key in {first, "output"} if first == other_first else {"output"}:
+      for key in {first, last} if first == other_first else {last}:
         between = difference(changed[key], others[key])
         require(between >= far, case, f"{name} is too near {other} in {key}: {between:.1e}")
     kept.append((name, mistake.says, changed))
@@ -285,12 +293,13 @@ def require(holds, case, why):
 
 def npy(array):
   file = io.BytesIO()
-  np.lib.format.write_array(file, np.ascontiguousarray(array, dtype="<f8"), version=(1, 0))
+  little_endian = array.dtype.newbyteorder("<")
+  np.lib.format.write_array(file, np.ascontiguousarray(array, dtype=little_endian), version=(1, 0))
   return file.getvalue()
 
 
 def described(name, array, **more):
-  return {"name": name, "shape": list(array.shape), "dtype": "float64", **more}
+  return {"name": name, "shape": list(array.shape), "dtype": str(array.dtype), **more}
 
 
 def case_json(case):
@@ -300,7 +309,9 @@ def case_json(case):
     "title": case.title,
     "formula": case.formula,
     "function": case.function,
-    "inputs": [described(name, array) for name, array in case.inputs.items()],
+    **({"settings": case.settings} if case.settings else {}),
+    "inputs": [described(name, array, **({"file": case.shared[name]} if name in case.shared else {}))
+               for name, array in case.inputs.items()],
     "outputs": [described(name, array, meaning=means) for name, (array, means) in case.outputs.items()],
     "tolerance": case.tolerance,
     "source": case.source,
@@ -314,11 +325,11 @@ def case_json(case):
 
 def files_of(case):
   files = {"case.json": case_json(case).encode()}
-  files |= {f"{name}.npy": npy(array) for name, array in case.inputs.items()}
+  files |= {case.shared.get(name, f"{name}.npy"): npy(array) for name, array in case.inputs.items()}
   files |= {f"{name}.npy": npy(array) for name, (array, _) in case.outputs.items()}
   for mistake, _, tensors in case.mistakes:
     files |= {f"mistakes/{mistake}/{name}.npy": npy(array) for name, array in tensors.items()}
-  return {f"{case.name}/{path}": content for path, content in files.items()}
+  return {normpath(f"{case.name}/{path}"): content for path, content in files.items()}
 
 
 def write(folder, files):
@@ -345,7 +356,8 @@ def same(path, computed, committed):
     if path.endswith(".json"):
       return timeless(computed) == timeless(committed)
     wanted, got = np.load(io.BytesIO(computed)), np.load(io.BytesIO(committed))
-    return wanted.dtype == got.dtype and wanted.shape == got.shape and difference(wanted, got) < 1e-14
+    alike = wanted.dtype == got.dtype and wanted.shape == got.shape
+    return alike and difference(wanted.astype(float), got.astype(float)) < 1e-13
   except (ValueError, KeyError, TypeError):
     return False
 

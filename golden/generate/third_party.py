@@ -59,7 +59,7 @@ def case(name, chapter, title, formula, function, compute, inputs, published, to
   }
   outputs = {tensor: (value, meanings[tensor]) for tensor, value in published.items()}
   return Case(f"third-party/{name}", chapter, title, formula, function, inputs, outputs, mistakes=[],
-              tolerance=tolerance, source=source)
+              tolerance=tolerance, source=source, settings={}, shared={})
 
 
 SIMPLE_SELF_ATTENTION = case(
