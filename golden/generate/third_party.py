@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from common import VERSIONS, Case, difference, main, matrices, product, require, row_softmax
+from model import DIALECTS, encoder_layer
 
 
 def softmax(scores):
@@ -47,7 +48,7 @@ MEANINGS = {"Q": "X W_Q, the queries", "K": "X W_K, the keys", "V": "X W_V, the 
 
 
 def case(name, chapter, title, formula, function, compute, inputs, published, tolerance, producer, versions,
-         reference, meanings=MEANINGS):
+         reference, meanings=MEANINGS, settings=None):
   computed = compute(**inputs)
   apart = max(difference(published[tensor], computed[tensor]) for tensor in published)
   require(apart <= tolerance["float64"], name, f"the published digits are {apart:.1e} from the loops")
@@ -59,7 +60,7 @@ def case(name, chapter, title, formula, function, compute, inputs, published, to
   }
   outputs = {tensor: (value, meanings[tensor]) for tensor, value in published.items()}
   return Case(f"third-party/{name}", chapter, title, formula, function, inputs, outputs, mistakes=[],
-              tolerance=tolerance, source=source, settings={}, shared={})
+              tolerance=tolerance, source=source, settings=settings or {}, shared={})
 
 
 SIMPLE_SELF_ATTENTION = case(
@@ -169,4 +170,55 @@ FROM_SCRATCH = case(
   "commit 2d782b80; the matrices are NumPy's random.seed(42) and randint(3, size=(3, 3)), three times",
   {**MEANINGS, "weights": "softmax of each row of the scaled scores"})
 
-main("third-party", [SIMPLE_SELF_ATTENTION, SOFTMAX, ILLUSTRATED, KERAS, TENSORFLOW, FROM_SCRATCH])
+
+
+def cosines(*shape):
+  """cos(0), cos(1), …, row by row: how PyTorch's test fills every parameter, in PyTorch's own shape."""
+  return np.cos(np.arange(math.prod(shape), dtype=float)).reshape(shape)
+
+
+# The fused Q, K, V of PyTorch, taken apart and turned to [in, out].
+FUSED, FUSED_BIAS = cosines(12, 4), cosines(1, 12)
+PYTORCH_LAYER = {
+  "self.W_Q": FUSED[:4].T, "self.b_Q": FUSED_BIAS[:, :4],
+  "self.W_K": FUSED[4:8].T, "self.b_K": FUSED_BIAS[:, 4:8],
+  "self.W_V": FUSED[8:].T, "self.b_V": FUSED_BIAS[:, 8:],
+  "self.W_O": cosines(4, 4).T, "self.b_O": cosines(1, 4),
+  "self.norm.gamma": cosines(1, 4), "self.norm.beta": cosines(1, 4),
+  "feed_forward.W_1": cosines(16, 4).T, "feed_forward.b_1": cosines(1, 16),
+  "feed_forward.W_2": cosines(4, 16).T, "feed_forward.b_2": cosines(1, 4),
+  "feed_forward.norm.gamma": cosines(1, 4), "feed_forward.norm.beta": cosines(1, 4),
+}
+PYTORCH_X = [[0.5387, 0.1655, 0.3565, 0.0471], [0.1402, 0.0318, 0.7636, 0.1346], [0.8924, 0.2872, 0.6692, 0.2944],
+             [0.8645, 0.3513, 0.3064, 0.0767], [0.3718, 0.4945, 0.9511, 0.0864]]
+
+
+def pytorch_layer(name, title, x, hidden, output):
+  mask = np.array([[not hide for hide in hidden]] * len(x))
+  return case(
+    f"pytorch-encoder-layer{name}", 8, title, "LN(y + FFN(y)), y = LN(x + MultiHead(x)); ε is 1e-5", "encoder_layer",
+    lambda x, mask, **weights: encoder_layer(x, mask, 2, DIALECTS["fairseq"], **weights),
+    {**matrices(x=x), "mask": mask, **PYTORCH_LAYER}, matrices(output=output),
+    {"float64": 1e-5, "float32": 2e-5,
+     "reason": "The test prints 6 decimal places of a computation in single precision, and asks for 1e-5 itself."},
+    "PyTorch, test of torch::nn::TransformerEncoderLayer", "PyTorch, in single precision",
+    "github.com/pytorch/pytorch, test/cpp/api/transformer.cpp, commit 1b2abbf5 (BSD-3-Clause)",
+    {"output": "the second sum, normed"}, {"h": 2, "dialect": "fairseq"})
+
+
+PYTORCH = [
+  pytorch_layer("", "Five words of PyTorch's own test; every parameter is cos(0), cos(1), and so on.", PYTORCH_X,
+                [0, 0, 0, 0, 0],
+                [[2.427987, 0.021213, -0.602496, -0.084103], [2.413863, 0.022211, -0.612486, -0.07249],
+                 [2.425104, 0.019748, -0.604515, -0.084839], [2.433556, 0.021891, -0.598509, -0.086832],
+                 [2.422901, 0.024187, -0.606178, -0.074929]]),
+  pytorch_layer("-padded", "The same, the last two words being padding that nobody looks at.", PYTORCH_X,
+                [0, 0, 0, 1, 1],
+                [[2.428811, 0.021445, -0.601912, -0.084252], [2.415408, 0.02249, -0.611415, -0.073],
+                 [2.42598, 0.019941, -0.603896, -0.085091], [2.434021, 0.022093, -0.598179, -0.08679],
+                 [2.4242, 0.024653, -0.605266, -0.074959]]),
+  pytorch_layer("-two-words", "Two words of large numbers, the first of them padding.", [[1, 2, 3, 4], [5, 6, 7, 8]],
+                [1, 0], [[2.301516, 0.092249, -0.679101, 0.103088], [2.301516, 0.092249, -0.679101, 0.103088]]),
+]
+
+main("third-party", [SIMPLE_SELF_ATTENTION, SOFTMAX, ILLUSTRATED, KERAS, TENSORFLOW, FROM_SCRATCH, *PYTORCH])

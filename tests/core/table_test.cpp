@@ -27,12 +27,22 @@ TEST_CASE("Chinese takes two columns a letter") {
 
 TEST_CASE("a matrix is printed under its name and shape") {
   std::ostringstream out;
-  print(out, "weights", {{0.25, 0.75}, {1, 0}}, {"早", "up"}, {"early", "up"});
+  print(out, "weights", Matrix{{0.25, 0.75}, {1, 0}}, {"早", "up"}, {"early", "up"});
   CHECK(out.str() ==
         "weights  (2, 2)\n"
         "        early       up\n"
         "  早   0.2500   0.7500\n"
         "  up   1.0000   0.0000\n");
+}
+
+TEST_CASE("a mask is printed as a picture") {
+  std::ostringstream out;
+  print(out, "causal", Mask{{true, false}, {true, true}}, {"a", "b"}, {"a", "b"});
+  CHECK(out.str() ==
+        "causal  (2, 2)\n"
+        "     a  b\n"
+        "  a  ■  ·\n"
+        "  b  ■  ■\n");
 }
 
 TEST_CASE("a table lines up: numbers to the right, words to the left") {

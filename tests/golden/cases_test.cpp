@@ -1,37 +1,13 @@
 // The library against every golden case: the tensors of its trace are what somebody else computed.
 #include "attn/core/trace.hpp"
 #include "attn/golden/check.hpp"
-#include "attn/reference/projections.hpp"
-#include "attn/reference/scaling.hpp"
-#include "attn/reference/similarity.hpp"
 #include "golden_folder.hpp"
 #include "matrices.hpp"
+#include "operations.hpp"
 
 using namespace attn;
 
 namespace {
-
-Projections projections(const GoldenCase& golden) {
-  return {golden.input("W_Q"), golden.input("W_K"), golden.input("W_V")};
-}
-
-/// Runs the operation that a case names.
-void run(const GoldenCase& golden) {
-  const std::string& function = golden.function;
-  if (function == "softmax") {
-    trace("weights", softmax(golden.input("scores")));
-  } else if (function == "similarity_attention") {
-    similarity_attention(golden.input("X"));
-  } else if (function == "projected_attention") {
-    projected_attention(golden.input("X"), projections(golden));
-  } else if (function == "attention") {
-    attention(golden.input("Q"), golden.input("K"), golden.input("V"));
-  } else if (function == "self_attention") {
-    self_attention(golden.input("X"), projections(golden));
-  } else {
-    FAIL("no operation is called " << function);
-  }
-}
 
 void check_chapter(int chapter, std::size_t at_least) {
   std::size_t cases = 0;
@@ -41,7 +17,7 @@ void check_chapter(int chapter, std::size_t at_least) {
     ++cases;
     INFO(golden.name);
     Trace trace;
-    run(golden);
+    tests::run(golden);
     std::map<std::string, Tensor> tensors;
     for (const NamedMatrix& tensor : trace.tensors()) tensors[tensor.name] = to_tensor(tensor.value);
     const Report report = check(golden, tensors);
@@ -58,6 +34,12 @@ void check_chapter(int chapter, std::size_t at_least) {
 TEST_CASE("golden cases of chapter 01", "[chapter-01]") { check_chapter(1, 5); }
 TEST_CASE("golden cases of chapter 02", "[chapter-02]") { check_chapter(2, 4); }
 TEST_CASE("golden cases of chapter 03", "[chapter-03]") { check_chapter(3, 5); }
+TEST_CASE("golden cases of chapter 04", "[chapter-04]") { check_chapter(4, 3); }
+TEST_CASE("golden cases of chapter 05", "[chapter-05]") { check_chapter(5, 5); }
+TEST_CASE("golden cases of chapter 06", "[chapter-06]") { check_chapter(6, 2); }
+TEST_CASE("golden cases of chapter 07", "[chapter-07]") { check_chapter(7, 8); }
+TEST_CASE("golden cases of chapter 08", "[chapter-08]") { check_chapter(8, 14); }
+TEST_CASE("golden cases of chapter 09", "[chapter-09]") { check_chapter(9, 10); }
 
 TEST_CASE("a case is called as its folder", "[chapter-01]") {
   for (const auto& folder : list_cases(tests::golden_folder)) {

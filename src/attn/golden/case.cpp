@@ -22,7 +22,7 @@ void demand(bool holds, const fs::path& folder, const std::string& wanted, const
 /// Reads a tensor and holds it against what case.json says of it.
 GoldenTensor load_tensor(const fs::path& folder, const Json& entry) {
   GoldenTensor tensor{entry.at("name"), entry.value("meaning", ""), {}};
-  const fs::path file = folder / (tensor.name + ".npy");
+  const fs::path file = folder / entry.value("file", tensor.name + ".npy");
   tensor.value = read_npy(file);
   for (const Json& length : entry.at("shape")) {
     demand(length.is_number_unsigned(), folder, "shapes of whole numbers", entry.at("shape"));
@@ -52,6 +52,10 @@ GoldenCase read_case(const fs::path& folder, const Json& json) {
   golden.title = json.at("title");
   golden.formula = json.at("formula");
   golden.function = json.at("function");
+  const Json settings = json.value("settings", Json::object());
+  for (const auto& [name, value] : settings.items()) {
+    golden.settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
   const Json& tolerance = json.at("tolerance");
   golden.tolerance = {tolerance.at("float64"), tolerance.at("float32"), tolerance.at("reason")};
   for (const double t : {golden.tolerance.float64, golden.tolerance.float32}) {
@@ -68,11 +72,24 @@ GoldenCase read_case(const fs::path& folder, const Json& json) {
 
 }  // namespace
 
-Matrix GoldenCase::input(const std::string& name) const {
+const Tensor& GoldenCase::tensor(const std::string& wanted) const {
   for (const GoldenTensor& tensor : inputs) {
-    if (tensor.name == name) return to_matrix(tensor.value, name);
+    if (tensor.name == wanted) return tensor.value;
   }
-  refuse(this->name, "an input of the case", name);
+  refuse(name, "an input of the case", wanted);
+}
+
+Matrix GoldenCase::input(const std::string& wanted) const { return to_matrix(tensor(wanted), wanted); }
+
+bool GoldenCase::has_input(const std::string& wanted) const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const GoldenTensor& tensor) { return tensor.name == wanted; });
+}
+
+const std::string& GoldenCase::setting(const std::string& wanted) const {
+  const auto found = settings.find(wanted);
+  if (found == settings.end()) refuse(name, "a setting of the case", wanted);
+  return found->second;
 }
 
 GoldenCase load_case(const fs::path& folder) {

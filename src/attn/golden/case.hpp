@@ -34,22 +34,40 @@ struct Tolerance {
 
 /// A folder of `golden/`.
 struct GoldenCase {
-  std::string name;                   ///< such as "03-scaling/square"
-  int chapter = 0;                    ///< the chapter it belongs to
-  std::string title;                  ///< what is computed, in words
-  std::string formula;                ///< and as a formula
-  std::string function;               ///< the operation: "similarity_attention", "attention" ...
-  std::vector<GoldenTensor> inputs;   ///< what to start from
-  std::vector<GoldenTensor> outputs;  ///< in the order in which they are computed
-  Tolerance tolerance;                ///< how close is right
-  std::string source;                 ///< who computed the values, and by which paper
-  std::vector<Mistake> mistakes;      ///< what is known to go wrong
+  std::string name;                             ///< such as "03-scaling/square"
+  int chapter = 0;                              ///< the chapter it belongs to
+  std::string title;                            ///< what is computed, in words
+  std::string formula;                          ///< and as a formula
+  std::string function;                         ///< the operation: "similarity_attention", "attention" ...
+  std::map<std::string, std::string> settings;  ///< what is no tensor: "h" is "2", "dialect" is "paper"
+  std::vector<GoldenTensor> inputs;             ///< what to start from
+  std::vector<GoldenTensor> outputs;            ///< in the order in which they are computed
+  Tolerance tolerance;                          ///< how close is right
+  std::string source;                           ///< who computed the values, and by which paper
+  std::vector<Mistake> mistakes;                ///< what is known to go wrong
 
   /// An input by its name.
   /// @param name  such as "Q"
   /// @return      its value as a matrix
   /// @throws std::invalid_argument when the case has no such input
   Matrix input(const std::string& name) const;
+
+  /// An input as it stands in its file: a mask or tokens.
+  /// @param name  such as "mask"
+  /// @return      the tensor
+  /// @throws std::invalid_argument when the case has no such input
+  const Tensor& tensor(const std::string& name) const;
+
+  /// Whether the case has such an input.
+  /// @param name  such as "b_Q"
+  /// @return      true if so
+  bool has_input(const std::string& name) const;
+
+  /// A setting by its name.
+  /// @param name  such as "h"
+  /// @return      its value as text
+  /// @throws std::invalid_argument when the case has no such setting
+  const std::string& setting(const std::string& name) const;
 };
 
 /// Reads a case and all its tensors.
