@@ -1,6 +1,7 @@
 // The commands of `attn`, one file each. Every one returns its exit status.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -15,5 +16,18 @@ int list_command(const std::filesystem::path& golden);
 
 /// `attn doctor`: what is here, and what to install.
 int doctor_command();
+
+/// Shows the switches of all dialects.
+int list_dialects_command();
+
+/// The sentences on which two dialects are compared.
+struct DialectsInput {
+  std::string source = "the animal did not cross the street";
+  std::string target = "it was too tired";
+  std::uint64_t seed = 1;
+};
+
+/// Shows how two dialects differ, and by how much on the same weights and sentences.
+int dialects_command(const std::string& a, const std::string& b, const DialectsInput& input);
 
 }  // namespace attn

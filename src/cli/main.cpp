@@ -34,6 +34,15 @@ int run(int argc, char** argv) {
   check->add_option("DIR", folder, "a folder with your tensors, such as weights.npy and output.npy");
   check->add_option("--golden", golden, "the folder of the golden cases")->capture_default_str();
   check->add_flag("--list", list, "show the cases there are");
+  std::string one, other;
+  attn::DialectsInput sentences;
+  CLI::App* dialects = app.add_subcommand("dialects", "Show where implementations of the Transformer differ");
+  dialects->add_option("A", one, "a dialect, such as paper");
+  dialects->add_option("B", other, "another, such as marian: the two are run on the same weights");
+  dialects->add_option("--source", sentences.source, "the sentence that the encoder reads")->capture_default_str();
+  dialects->add_option("--target", sentences.target, "the sentence that the decoder writes")
+      ->capture_default_str();
+  dialects->add_option("--seed", sentences.seed, "of the random weights")->capture_default_str();
   CLI::App* doctor = app.add_subcommand("doctor", "Say what is found on this machine, and what to install");
 
   try {
@@ -43,10 +52,13 @@ int run(int argc, char** argv) {
     if (*check && !list && (name.empty() || folder.empty())) {
       throw CLI::RequiredError("check: CASE and DIR");
     }
+    if (!one.empty() && other.empty()) throw CLI::RequiredError("dialects: a second dialect, B,");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*doctor) return attn::doctor_command();
+  if (*dialects)
+    return one.empty() ? attn::list_dialects_command() : attn::dialects_command(one, other, sentences);
   return list ? attn::list_command(golden) : attn::check_command(name, folder, golden);
 }
 

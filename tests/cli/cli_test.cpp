@@ -55,7 +55,8 @@ const std::string golden = ATTN_TEST_GOLDEN;
 
 TEST_CASE("every program explains itself") {
   for (const std::string program :
-       {"attn", "attn check", "attn doctor", "chapter-01", "chapter-02", "chapter-03"}) {
+       {"attn", "attn check", "attn dialects", "attn doctor", "chapter-01", "chapter-02", "chapter-03", "chapter-04",
+        "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09"}) {
     const Result help = run(program + " --help");
     INFO(program);
     CHECK(help.status == 0);
@@ -73,6 +74,38 @@ TEST_CASE("unknown commands and options are refused") {
   check_refused("attn check", "CASE and DIR");
   check_refused("chapter-03 --sentense x", "--sentense");
   check_refused("chapter-03 extra", "extra");
+}
+
+TEST_CASE("the dialects, and where two of them part") {
+  const Result all = run("attn dialects");
+  CHECK(all.status == 0);
+  for (const char* name : {"paper", "tensor2tensor", "annotated", "marian", "fairseq", "huggingface"}) {
+    CHECK(has(all.out, name));
+  }
+  const Result two = run("attn dialects paper marian");
+  CHECK(two.status == 0);
+  CHECK(has(two.out, "decoder starts with  BOS          a zero vector"));
+  CHECK(has(two.out, "encoder.embedding  (7, 16)                   0"));
+  CHECK_FALSE(has(two.out, "pre"));  // both norm after
+  const Result norms = run("attn dialects paper annotated --source '我 爱 你' --target you");
+  CHECK(has(norms.out, "encoder.positions  (3, 16)  0"));
+  CHECK(has(norms.out, "only annotated"));
+  CHECK(run("attn dialects fairseq fairseq").out == "fairseq is fairseq: nothing differs\n");
+  CHECK(run("attn dialects paper marian --seed 2").out != two.out);
+  check_refused("attn dialects paper", "a second dialect");
+  check_refused("attn dialects paper nobody", "wanted one of paper, tensor2tensor");
+  check_refused("attn dialects paper marian --source ' '", "--source: wanted at least one word, got only blanks");
+  check_refused("attn dialects paper marian --target '\xff'", "UTF-8");
+  check_refused("attn dialects paper marian --seed x", "seed");
+  check_refused("attn dialects paper marian fairseq", "fairseq");
+}
+
+TEST_CASE("--trace lists every tensor on the way, and nothing else") {
+  const Result trace = run("chapter-03 --trace");
+  CHECK(trace.status == 0);
+  CHECK(trace.out.find("  tensor         shape\n  Q              (2, 2)\n") == 0);
+  CHECK_FALSE(has(trace.out, "=="));
+  check_refused("chapter-03 --trace --brief", "excludes");
 }
 
 TEST_CASE("doctor says what is here") {

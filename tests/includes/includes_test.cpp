@@ -117,3 +117,18 @@ TEST_CASE("an include that goes up, across, or ahead is found") {
                                "reference/two.hpp: includes ../drawing/c.hpp, which should be named from attn/ on",
                                "reference/two.hpp: includes attn/core/none.hpp, which is not there"});
 }
+
+// The reference is for reading: the whole of it, up to the full model, in an hour.
+TEST_CASE("the sources of the reference stay under 600 lines, without comments and blanks") {
+  std::size_t lines = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(ATTN_TEST_SOURCE) / "src/attn/reference")) {
+    if (entry.path().extension() != ".cpp" || lesson(entry.path()) > 9) continue;
+    std::istringstream text(attn::read_file(entry.path()));
+    for (std::string line; std::getline(text, line);) {
+      const std::size_t first = line.find_first_not_of(' ');
+      if (first != std::string::npos && line.compare(first, 2, "//") != 0) ++lines;
+    }
+  }
+  CHECK(lines > 300);
+  CHECK(lines < 600);
+}

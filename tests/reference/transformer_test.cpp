@@ -275,7 +275,7 @@ TEST_CASE("the loss where it could go wrong", "[chapter-09]") {
   CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0, {0.1, Smoothing::all_classes})(0, 0) == infinity);
   CHECK(std::abs(cross_entropies({{1000, 1001}}, {1}, -5)(0, 0) - .313262) < 5e-7);
   CHECK(complaint([&] { cross_entropy(logits, {1}, 0); }) == "targets: wanted 2, one for each row, got 1");
-  CHECK(complaint([&] { cross_entropy(logits, {1, 3}, 0); }) == "target 1: wanted a class from 0 to 2, got 3");
+  CHECK(complaint([&] { cross_entropy(logits, {1, 3}, 0); }) == "target 1: wanted a number from 0 to 2, got 3");
   CHECK(complaint([&] { cross_entropy({{1}}, {0}, 5); }) == "logits: wanted at least 2 classes, got (1, 1)");
   CHECK(complaint([&] {
           cross_entropy(logits, {1, 2}, 0, {1.0, Smoothing::all_classes});

@@ -15,7 +15,9 @@ Matrix cross_attention(const Matrix& x, const Matrix& memory, const Projections&
   }
   trace("x", x);
   trace("memory", memory);
-  return attend(project(x, weights.W_Q), project(memory, weights.W_K), project(memory, weights.W_V));
+  const Matrix Q = project(x, weights.W_Q);
+  const Matrix K = project(memory, weights.W_K), V = project(memory, weights.W_V);
+  return attend(Q, K, V);
 }
 // [cross_attention]
 

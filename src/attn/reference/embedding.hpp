@@ -2,6 +2,8 @@
 /// @brief Chapter 09: tokens to vectors.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "attn/core/dialect.hpp"
@@ -14,6 +16,13 @@ using Tokens = std::vector<int>;
 
 /// Stands for "not a token yet": its embedding is a row of zeros.
 constexpr int no_token = -1;
+
+/// Demands that a token is in a vocabulary.
+/// @param token  the token
+/// @param V      how many there are
+/// @param name   what to call it, such as "token 3"
+/// @throws std::invalid_argument "token 3: wanted a number from 0 to 10, got 11"
+void expect_token(int token, std::size_t V, const std::string& name);
 
 /// Looks each token up in a table, times \f$\sqrt{d_{model}}\f$ where the dialect says so (the paper does).
 /// @param tokens   each a row of the table, or no_token

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
@@ -23,6 +22,17 @@ double share(int c, int y, int pad, std::size_t V, const LabelSmoothing& smoothi
 }
 // [share]
 
+/// What a loss can be taken of.
+void expect_loss(const Matrix& logits, const Tokens& targets, const LabelSmoothing& smoothing) {
+  const auto [m, V] = shape(logits);
+  const std::size_t fewest = smoothing.form == Smoothing::other_classes_but_pad ? 3 : 2;
+  const bool is_share = smoothing.epsilon >= 0.0 && smoothing.epsilon < 1.0;
+  if (targets.size() != m)
+    refuse("targets", std::to_string(m) + ", one for each row", std::to_string(targets.size()));
+  if (V < fewest) refuse("logits", "at least " + std::to_string(fewest) + " classes", shape_text(logits));
+  if (!is_share) refuse("label smoothing", "at least 0 and less than 1", std::to_string(smoothing.epsilon));
+}
+
 }  // namespace
 
 // [log_softmax]
@@ -40,23 +50,14 @@ Matrix log_softmax(const Matrix& logits) {
 // [cross_entropy]
 Matrix cross_entropies(const Matrix& logits, const Tokens& targets, int pad, LabelSmoothing smoothing) {
   const auto [m, V] = shape(logits);
-  const std::size_t fewest = smoothing.form == Smoothing::other_classes_but_pad ? 3 : 2;
-  if (targets.size() != m)
-    refuse("targets", std::to_string(m) + ", one for each row", std::to_string(targets.size()));
-  if (V < fewest) refuse("logits", "at least " + std::to_string(fewest) + " classes", shape_text(logits));
-  if (!(smoothing.epsilon >= 0.0 && smoothing.epsilon < 1.0)) {
-    refuse("label smoothing", "at least 0 and less than 1", std::to_string(smoothing.epsilon));
-  }
+  expect_loss(logits, targets, smoothing);
   const Matrix log_p = log_softmax(logits);
   Matrix losses = xt::zeros<double>({std::size_t{1}, m});
   for (std::size_t i = 0; i < m; ++i) {
-    const int y = targets[i];
-    if (y == pad) continue;
-    if (y < 0 || static_cast<std::size_t>(y) >= V) {
-      refuse("target " + std::to_string(i), "a class from 0 to " + std::to_string(V - 1), std::to_string(y));
-    }
+    if (targets[i] == pad) continue;
+    expect_token(targets[i], V, "target " + std::to_string(i));
     for (std::size_t c = 0; c < V; ++c) {
-      const double q = share(static_cast<int>(c), y, pad, V, smoothing);
+      const double q = share(static_cast<int>(c), targets[i], pad, V, smoothing);
       if (q > 0.0) losses(0, i) -= q * log_p(i, c);
     }
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
@@ -11,11 +10,6 @@
 #include "attn/reference/similarity.hpp"
 
 namespace attn {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 // [masks]
 Mask full_mask(std::size_t n_q, std::size_t n_k) { return xt::ones<bool>({n_q, n_k}); }
@@ -43,14 +37,14 @@ Mask both(const Mask& a, const Mask& b) {
 // [masked_softmax]
 Matrix masked_scores(const Matrix& scores, const Mask& mask) {
   expect_shape(mask, shape(scores), "mask");
-  return xt::where(mask, scores, -infinity);
+  return xt::where(mask, scores, -INFINITY);
 }
 
 Matrix masked_softmax(const Matrix& scores) {
   Matrix weights = softmax(scores);
   for (std::size_t i = 0; i < scores.shape(0); ++i) {
     const auto row = xt::row(scores, i);
-    const bool nothing_left = std::all_of(row.begin(), row.end(), [](double s) { return s == -infinity; });
+    const bool nothing_left = std::all_of(row.begin(), row.end(), [](double s) { return s == -INFINITY; });
     if (nothing_left) xt::row(weights, i) = 0.0;
   }
   return weights;
