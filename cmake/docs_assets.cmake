@@ -1,4 +1,5 @@
 # What Doxygen cannot copy, since it has one flat folder: KaTeX's fonts, and the pictures of each chapter.
+cmake_minimum_required(VERSION 3.22)
 file(GLOB fonts ${KATEX}/fonts/*.woff2)
 if(NOT fonts)
   message(FATAL_ERROR "${KATEX}/fonts: no *.woff2 there (Debian: fonts-katex)")

@@ -1,4 +1,5 @@
 # Renders every formula of the pages and of the headers with KaTeX, under Duktape.
+cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${WEAVE} formulas ${FILES} OUTPUT_FILE ${OUT}/formulas.js RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "weave formulas failed: ${failed}")

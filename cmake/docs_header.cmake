@@ -1,4 +1,5 @@
 # The head of every page: Doxygen's own, so that it fits the installed version, with our scripts in place of MathJax.
+cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${DOXYGEN} -w html ${OUT}/doxygen_header.html ${OUT}/doxygen_footer.html ${OUT}/doxygen.css
                 RESULT_VARIABLE failed OUTPUT_QUIET)
 if(failed)

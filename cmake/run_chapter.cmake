@@ -1,5 +1,6 @@
 # Runs a chapter's program in its own folder; with COMPARE, holds its words and pictures against the committed ones.
 #   cmake -DPROGRAM=... -DCHAPTER=... -DRUN=... [-DCOMPARE=...] -P run_chapter.cmake
+cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${RUN})
 file(MAKE_DIRECTORY ${RUN})
 execute_process(COMMAND ${PROGRAM} --save ${RUN} OUTPUT_FILE ${RUN}/output.txt RESULT_VARIABLE status)

@@ -1,6 +1,7 @@
 # Runs an exercise: a TASK must end with 1 and say what is missing; an ANSWER must end with 0, and be the task with
 # nothing changed but the region that the reader fills in.
 #   cmake -DPROGRAM=... -DKIND=TASK|ANSWER -DTASK=... -DANSWER=... -P run_exercise.cmake
+cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 message("${said}${complained}")
 file(READ ${TASK} task)

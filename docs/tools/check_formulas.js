@@ -1,6 +1,15 @@
 // Renders every formula with KaTeX: duk katex.min.js FORMULAS.js check_formulas.js
 // FORMULAS.js is what `weave formulas` prints. ES5, for Duktape.
 (function () {
+  // KaTeX fills arrays (in \begin{pmatrix}, for one), and Duktape cannot.
+  if (!Array.prototype.fill) {
+    Object.defineProperty(Array.prototype, "fill", {
+      value: function (value) {
+        for (var i = 0; i < this.length; ++i) this[i] = value;
+        return this;
+      }
+    });
+  }
   var bad = 0;
   FORMULAS.forEach(function (formula) {
     try {

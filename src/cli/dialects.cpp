@@ -54,7 +54,7 @@ Matrix value_of(const Parameter& parameter, std::uint64_t seed) {
 
 /// What a dialect makes of two sentences.
 struct Passed {
-  std::vector<NamedMatrix> tensors;
+  std::deque<NamedMatrix> tensors;
   double loss = 0.0;
 };
 
@@ -80,7 +80,7 @@ bool is_station(const std::string& name) {
          (name.size() > 7 && name.ends_with(".output") && std::count(name.begin(), name.end(), '.') == 2);
 }
 
-std::optional<Matrix> find(const std::vector<NamedMatrix>& tensors, const std::string& name) {
+std::optional<Matrix> find(const std::deque<NamedMatrix>& tensors, const std::string& name) {
   for (const NamedMatrix& tensor : tensors) {
     if (tensor.name == name) return tensor.value;
   }

@@ -1,5 +1,6 @@
 # Configures the project as other machines would have it, and reads what it says.
 #   cmake -DSOURCE=... -DWORK=... -DGENERATOR=... -DBLAS=... -P run.cmake
+cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/empty" "${WORK}/a prefix/lib")
 

@@ -1,5 +1,6 @@
 # Installs the build to a prefix of its own, builds the consumer against it, and runs both.
 #   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCOMPILER=... -DFLAGS=... -P run.cmake
+cmake_minimum_required(VERSION 3.22)
 set(prefix "${WORK}/a prefix")
 file(REMOVE_RECURSE "${WORK}")
 function(run)

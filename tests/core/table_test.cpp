@@ -27,7 +27,7 @@ TEST_CASE("Chinese takes two columns a letter") {
 
 TEST_CASE("a matrix is printed under its name and shape") {
   std::ostringstream out;
-  print(out, "weights", Matrix{{0.25, 0.75}, {1, 0}}, {"早", "up"}, {"early", "up"});
+  print(out, "weights", {{0.25, 0.75}, {1, 0}}, {"早", "up"}, {"early", "up"});
   CHECK(out.str() ==
         "weights  (2, 2)\n"
         "        early       up\n"
@@ -37,7 +37,7 @@ TEST_CASE("a matrix is printed under its name and shape") {
 
 TEST_CASE("a mask is printed as a picture") {
   std::ostringstream out;
-  print(out, "causal", Mask{{true, false}, {true, true}}, {"a", "b"}, {"a", "b"});
+  print_mask(out, "causal", Mask{{true, false}, {true, true}}, {"a", "b"}, {"a", "b"});
   CHECK(out.str() ==
         "causal  (2, 2)\n"
         "     a  b\n"

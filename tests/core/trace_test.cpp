@@ -42,6 +42,24 @@ TEST_CASE("of several tensors of one name, the last one is meant") {
   CHECK(collected["X"](0, 0) == 2);
 }
 
+TEST_CASE("a tensor stays where it is while more are traced") {
+  Trace collected;
+  trace("X", {{7}});
+  const Matrix& X = collected["X"];
+  for (int i = 0; i < 1000; ++i) trace("more", {{1}});
+  CHECK(&X == &collected["X"]);
+  CHECK(X(0, 0) == 7);
+}
+
+TEST_CASE("trace() hands on what it is shown") {
+  Trace collected;
+  const Matrix A = {{2}};
+  CHECK(&trace("A", A) == &A);
+  const Matrix B = trace("B", Matrix(A + 1.0));
+  CHECK(B(0, 0) == 3);
+  CHECK(collected["B"](0, 0) == 3);
+}
+
 TEST_CASE("a name that was not traced is refused with those that were") {
   Trace collected;
   trace("scores", {{1}});

@@ -99,7 +99,9 @@ TEST_CASE("the scripts of the navigation and the search are read") {
   const Folder site;
   site.write("index.html", "<h1 id='x'>");
   site.write("a.html", "");
-  site.write("navtreedata.js", "var NAVTREE = [[\"A\", \"a.html\", null], [\"B\", \"b.html#c\", null]];");
+  site.write("navtreedata.js",
+             "var NAVTREE = [[\"A\", \"a.html\", null], [\"B\", \"b.html#c\", null]];"
+             "var NAVTREEINDEX = [\"index.html#between\"];");
   site.write("search/all_0.js", "['x_0',['x',['../index.html#y',1,'s']]]");
   CHECK(links::check_html(site.root).broken == Found{{"navtreedata.js", "no such file", "b.html#c"},
                                                      {"search/all_0.js", "no such anchor", "../index.html#y"}});

@@ -43,6 +43,14 @@ TEST_CASE("the masks, drawn", "[chapter-05]") {
   CHECK(complaint([] { both(causal_mask(2), causal_mask(3)); }) == "b: wanted shape (2, 2), got (3, 3)");
 }
 
+// pytorch issue 92554: a matrix of 0 and -inf must not be taken for one of true and false.
+template <class Numbers>
+concept is_a_mask = requires(Matrix A, Numbers numbers) {
+  masked_scores(A, numbers);
+};
+static_assert(is_a_mask<Mask>);
+static_assert(!is_a_mask<Matrix>);
+
 TEST_CASE("hidden scores get exactly nothing, the others share all", "[chapter-05]") {
   const Matrix one = weights_of({{2, 1, 0}}, Mask{{true, false, false}});
   CHECK(one(0, 0) == 1.0);

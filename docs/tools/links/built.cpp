@@ -36,8 +36,11 @@ std::string_view up_to(std::string_view text, std::size_t from, std::string_view
   return text.substr(from, std::min(text.find_first_of(stops, from), text.size()) - from);
 }
 
-// Strings of a script that name a page: Doxygen's navigation and search, and the data of our own search.
+// Strings of a script that name a page: Doxygen's navigation and search, and the data of our own search. What
+// comes after NAVTREEINDEX only says where one part of the navigation's index ends and the next begins; nobody
+// follows it.
 std::vector<std::string> pages_named_in(std::string_view script) {
+  script = script.substr(0, script.find("var NAVTREEINDEX ="));
   constexpr std::string_view quotes = "\"'", ending = ".html";
   std::vector<std::string> names;
   for (std::size_t at = script.find(ending); at != std::string_view::npos; at = script.find(ending, at + 1)) {

@@ -97,17 +97,17 @@ const Dialect& dialect(std::string_view name) {
 
 std::vector<std::pair<std::string, std::string>> switches(const Dialect& d) {
   return {
-      {"positions", word(d.positions, std::array{"interleaved", "halves", "halves, last 1/10000"})},
+      {"positions", word(d.positions, std::array{"interleaved", "halves", "halves-t2t"})},
       {"first position", std::to_string(d.first_position)},
-      {"norm stands", d.pre_norm ? "before (pre)" : "after (post)"},
+      {"norm before or after", d.pre_norm ? "before" : "after"},
       {"final norm", yes_no(d.final_norm)},
-      {"norm divides by", word(d.norm, std::array{"√(σ²+ε)", "s+ε, unbiased"})},
+      {"norm divides by", word(d.norm, std::array{"√(σ²+ε)", "s+ε"})},
       {"ε", scientific(d.epsilon)},
       {"attention biases", yes_no(d.attention_bias)},
       {"output bias", yes_no(d.output_bias)},
-      {"embeddings × √d_model", yes_no(d.scale_embeddings)},
+      {"embeddings × √d", yes_no(d.scale_embeddings)},
       {"activation", word(d.activation, std::array{"relu", "swish"})},
-      {"decoder starts with", word(d.decoder_start, std::array{"BOS", "EOS", "a zero vector"})},
+      {"decoder starts with", word(d.decoder_start, std::array{"BOS", "EOS", "zeros"})},
       {"attention dropout", yes_no(d.attention_dropout)},
       {"feed-forward dropout", yes_no(d.feed_forward_dropout)},
       {"label smoothing", word(d.smoothing, std::array{"ε/V", "ε/(V-1)", "ε/(V-2)"})},

@@ -99,8 +99,8 @@ void print(std::ostream& out, std::string_view name, const Matrix& A, const std:
   print_cells(out, shape(A), 7, rows, columns, [&](std::size_t i, std::size_t j) { return fixed(A(i, j)); });
 }
 
-void print(std::ostream& out, std::string_view name, const Mask& mask, const std::vector<std::string>& rows,
-           const std::vector<std::string>& columns) {
+void print_mask(std::ostream& out, std::string_view name, const Mask& mask, const std::vector<std::string>& rows,
+                const std::vector<std::string>& columns) {
   out << name << "  " << shape_text(shape(mask)) << '\n';
   print_cells(out, shape(mask), 1, rows, columns,
               [&](std::size_t i, std::size_t j) { return mask(i, j) ? "■" : "·"; });

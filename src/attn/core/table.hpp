@@ -37,8 +37,8 @@ void print(std::ostream& out, std::string_view name, const Matrix& A, const std:
 /// @param mask     the mask
 /// @param rows     the names of the queries; none, or one each
 /// @param columns  the names of the keys; none, or one each
-void print(std::ostream& out, std::string_view name, const Mask& mask, const std::vector<std::string>& rows = {},
-           const std::vector<std::string>& columns = {});
+void print_mask(std::ostream& out, std::string_view name, const Mask& mask,
+                const std::vector<std::string>& rows = {}, const std::vector<std::string>& columns = {});
 
 /// A table of texts: columns of numbers to the right, all others to the left.
 class Table {

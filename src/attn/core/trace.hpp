@@ -2,9 +2,9 @@
 /// @brief The trace: every intermediate result, by name, for whoever wants to look.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "attn/core/matrix.hpp"
 
@@ -26,17 +26,17 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
   /// @return all tensors so far, in the order in which they were computed
-  const std::vector<NamedMatrix>& tensors() const { return tensors_; }
+  const std::deque<NamedMatrix>& tensors() const { return tensors_; }
 
   /// The last tensor of a name.
   /// @param name  what it was traced as, scopes included
-  /// @return      its value
+  /// @return      its value, there as long as the trace is
   /// @throws std::invalid_argument naming the tensors that there are
   const Matrix& operator[](std::string_view name) const;
 
  private:
   friend const Matrix& trace(std::string_view name, const Matrix& value);
-  std::vector<NamedMatrix> tensors_;
+  std::deque<NamedMatrix> tensors_;  // a reference into it stays good while it grows
   Trace* outer_;
 };
 

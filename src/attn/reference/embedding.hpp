@@ -4,18 +4,12 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "attn/core/dialect.hpp"
 #include "attn/core/matrix.hpp"
+#include "attn/core/tokens.hpp"
 
 namespace attn {
-
-/// A sentence, as the numbers of its tokens.
-using Tokens = std::vector<int>;
-
-/// Stands for "not a token yet": its embedding is a row of zeros.
-constexpr int no_token = -1;
 
 /// Demands that a token is in a vocabulary.
 /// @param token  the token

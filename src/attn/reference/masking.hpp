@@ -43,6 +43,9 @@ Mask both(const Mask& a, const Mask& b);
 /// @throws std::invalid_argument when the shapes differ
 Matrix masked_scores(const Matrix& scores, const Mask& mask);
 
+/// Numbers are no mask: 0 and 1, or 0 and \f$-\infty\f$, mean different things to different people.
+Matrix masked_scores(const Matrix& scores, const Matrix& numbers) = delete;
+
 /// softmax() of masked scores: exactly 0 where a score is \f$-\infty\f$, and a row with nothing left is all 0.
 /// @param scores  shape (n_q, n_k)
 /// @return        weights of the same shape; each row sums to 1 or is all 0
@@ -70,10 +73,17 @@ Matrix masked_sum(const Matrix& weights, const Matrix& V, const Mask& mask);
 Matrix masked_attention(const Matrix& Q, const Matrix& K, const Matrix& V, const Mask& mask,
                         const std::function<Matrix(const Matrix&)>& on_weights = {});
 
+/// Numbers are no mask.
+Matrix masked_attention(const Matrix& Q, const Matrix& K, const Matrix& V, const Matrix& numbers,
+                        const std::function<Matrix(const Matrix&)>& on_weights = {}) = delete;
+
 /// masked_attention() for multi_head_attention(): every head under the same mask.
 /// @param mask        shape (n_q, n_k)
 /// @param on_weights  as in masked_attention()
 /// @return            what each head does
 Attend under(const Mask& mask, const std::function<Matrix(const Matrix&)>& on_weights = {});
+
+/// Numbers are no mask.
+Attend under(const Matrix& numbers, const std::function<Matrix(const Matrix&)>& on_weights = {}) = delete;
 
 }  // namespace attn
