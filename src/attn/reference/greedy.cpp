@@ -21,6 +21,7 @@ Decoded greedy(const Transformer& model, const Tokens& source, std::size_t most_
     const auto likeliest = std::max_element(row.begin(), row.end());
     if (std::isnan(*likeliest)) refuse("greedy", "logits that are numbers", "NaN");
     const int next = i < prefix.size() ? prefix[i] : static_cast<int>(likeliest - row.begin());
+    expect_token(next, log_p.shape(1), "token " + std::to_string(i) + " of the prefix");
     decoded.tokens.back() = next;
     decoded.log_probability += row(static_cast<std::size_t>(next));
     decoded.finished = next == model.config.eos;

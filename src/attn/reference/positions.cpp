@@ -18,17 +18,18 @@ double frequency(double exponent) { return std::pow(10000.0, -exponent); }
 
 // [channel]
 /// One number of the table: channel c of position p.
-double encode(double p, std::size_t c, std::size_t d, PositionLayout layout) {
+double encode(std::size_t p, std::size_t c, std::size_t d, PositionLayout layout) {
   const auto ratio = [](std::size_t a, std::size_t b) { return static_cast<double>(a) / static_cast<double>(b); };
   if (layout == PositionLayout::interleaved) {
-    const double angle = p * frequency(ratio(2 * (c / 2), d));
+    const double angle = static_cast<double>(p) * frequency(ratio(2 * (c / 2), d));
     return c % 2 == 0 ? std::sin(angle) : std::cos(angle);
   }
   const bool t2t = layout == PositionLayout::halves_t2t;
   const std::size_t sines = t2t ? d / 2 : (d + 1) / 2;
   const std::size_t i = c < sines ? c : c - sines;
   if (i == sines) return 0.0;  // tensor2tensor fills up an odd d
-  const double angle = p * frequency(t2t ? ratio(i, std::max<std::size_t>(sines - 1, 1)) : ratio(2 * i, d));
+  const double angle =
+      static_cast<double>(p) * frequency(t2t ? ratio(i, std::max<std::size_t>(sines - 1, 1)) : ratio(2 * i, d));
   return c < sines ? std::sin(angle) : std::cos(angle);
 }
 // [channel]
@@ -39,8 +40,7 @@ double encode(double p, std::size_t c, std::size_t d, PositionLayout layout) {
 Matrix positional_encoding(std::size_t n, std::size_t d_model, PositionLayout layout, std::size_t first) {
   Matrix table({n, d_model});
   for (std::size_t p = 0; p < n; ++p) {
-    for (std::size_t c = 0; c < d_model; ++c)
-      table(p, c) = encode(static_cast<double>(first + p), c, d_model, layout);
+    for (std::size_t c = 0; c < d_model; ++c) table(p, c) = encode(first + p, c, d_model, layout);
   }
   return table;
 }

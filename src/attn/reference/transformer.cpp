@@ -144,9 +144,9 @@ Matrix decode(const Transformer& model, const Tokens& input, const Matrix& memor
 // [transformer]
 Tokens shift_right(const Transformer& model, const Tokens& target) {
   if (target.empty()) return {};
-  const Config& config = model.config;
-  const DecoderStart start = config.dialect.decoder_start;
-  Tokens input = {start == DecoderStart::bos ? config.bos : start == DecoderStart::eos ? config.eos : no_token};
+  const DecoderStart start = model.config.dialect.decoder_start;
+  const bool bos = start == DecoderStart::bos, eos = start == DecoderStart::eos;
+  Tokens input = {bos ? model.config.bos : eos ? model.config.eos : no_token};
   input.insert(input.end(), target.begin(), target.end() - 1);
   return input;
 }
