@@ -164,8 +164,9 @@ TEST_CASE("greedy decoding stops at EOS, at its length, and begins as it is told
   CHECK(greedy(model, source, 5, {9, 2}).tokens == Tokens{9, 2});
   CHECK(greedy(model, source, 5, {9, 2}).finished);
   CHECK_FALSE(greedy(model, source, 1, {9, 2}).finished);
-  CHECK(complaint([&] { greedy(model, source, 5, {3, 99}); }) ==
-        "token 1 of the prefix: wanted a number from 0 to 10, got 99");
+  CHECK(complaint([&] {
+          greedy(model, source, 5, {3, 99});
+        }) == "token 1 of the prefix: wanted a number from 0 to 10, got 99");
   model.embedding *= std::nan("");
   CHECK(complaint([&] { greedy(model, source, 5); }) == "greedy: wanted logits that are numbers, got NaN");
 }

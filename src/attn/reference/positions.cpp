@@ -19,18 +19,14 @@ double frequency(double exponent) { return std::pow(10000.0, -exponent); }
 // [channel]
 /// One number of the table: channel c of position p.
 double encode(std::size_t p, std::size_t c, std::size_t d, PositionLayout layout) {
-  const auto ratio = [](std::size_t a, std::size_t b) { return static_cast<double>(a) / static_cast<double>(b); };
-  if (layout == PositionLayout::interleaved) {
-    const double angle = static_cast<double>(p) * frequency(ratio(2 * (c / 2), d));
-    return c % 2 == 0 ? std::sin(angle) : std::cos(angle);
-  }
-  const bool t2t = layout == PositionLayout::halves_t2t;
+  const bool interleaved = layout == PositionLayout::interleaved, t2t = layout == PositionLayout::halves_t2t;
   const std::size_t sines = t2t ? d / 2 : (d + 1) / 2;
-  const std::size_t i = c < sines ? c : c - sines;
-  if (i == sines) return 0.0;  // tensor2tensor fills up an odd d
-  const double angle =
-      static_cast<double>(p) * frequency(t2t ? ratio(i, std::max<std::size_t>(sines - 1, 1)) : ratio(2 * i, d));
-  return c < sines ? std::sin(angle) : std::cos(angle);
+  const bool cosine = interleaved ? c % 2 == 1 : c >= sines;
+  const std::size_t i = interleaved ? c / 2 : cosine ? c - sines : c;
+  if (t2t && i == sines) return 0.0;  // tensor2tensor fills up an odd d
+  const double slowest = t2t ? std::max(static_cast<double>(sines) - 1.0, 1.0) : static_cast<double>(d) / 2.0;
+  const double angle = static_cast<double>(p) * frequency(static_cast<double>(i) / slowest);
+  return cosine ? std::cos(angle) : std::sin(angle);
 }
 // [channel]
 
