@@ -1,8 +1,9 @@
 """Golden cases of chapter 10: ten updates of a small Transformer by Adam.
 
-The truth is PyTorch's: gradients by autograd in double precision. Four others must agree: the loops of model.py
-(losses), central differences in NumPy (every entry of the first gradient), torch.optim.Adam sentence by sentence
-without any padding (everything), and single precision (everything, to a tenth of its tolerance)."""
+The truth is PyTorch's: gradients by autograd in double precision. Four others must agree: the loops of
+model.py (first and last loss), central differences in NumPy (every fifth entry of each first gradient),
+torch.optim.Adam sentence by sentence without any padding (all outputs), and single precision (all outputs,
+to a tenth of its tolerance)."""
 
 import math
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch.nn.functional import layer_norm, one_hot
 
 import model
 import model_torch
@@ -21,15 +23,24 @@ from model_steps import Model
 torch.set_num_threads(1)
 
 PAPER = "Vaswani et al. 2017, sections 3.4, 5.3 and 5.4; Kingma and Ba 2015, algorithm 1"
+TOLERANCE = {
+  "float64": 1e-9,
+  "float32": 2e-4,
+  "reason": "Ten updates behind each other, each dividing gradients by their own size: PyTorch in single "
+            "precision, all sentences at once or one after the other, comes within 1.1e-5 of double precision "
+            "in all outputs, and double precision in another order of summation within 3e-14 of itself.",
+}
 UPDATES = 10
 SETTINGS = {"h": 2, "dialect": "paper", "label_smoothing": 0.0, "warmup": 4, "beta_1": 0.9, "beta_2": 0.98,
             "epsilon": 1e-9}
 
 # ---- The batch, and the weights of chapter 9 ---------------------------------------------------------------
 
+# Found among some hundred batches as one that single precision follows well. In others an entry of the gradient
+# comes near 0 in the first updates: then Adam divides by almost nothing and makes a step of the rounding.
 BATCH = {
-  "sources": np.array([[4, 9, 3, 8, PAD], [6, 10, PAD, PAD, PAD], [7, 5, 9, 3, 8]], dtype=np.int64),
-  "targets": np.array([[5, 7, 10, EOS, PAD], [3, 8, 6, 4, EOS], [9, 5, EOS, PAD, PAD]], dtype=np.int64),
+  "sources": np.array([[5, 9, 10, 8, PAD], [5, 7, PAD, PAD, PAD], [7, 6, 5, 10, 8]], dtype=np.int64),
+  "targets": np.array([[9, 8, 5, EOS, PAD], [9, 5, 6, 4, EOS], [10, 6, EOS, PAD, PAD]], dtype=np.int64),
 }
 
 
@@ -38,8 +49,8 @@ def weights_of_chapter_9():
   attention, norm = ["W_Q", "W_K", "W_V", "W_O"], ["norm.gamma", "norm.beta"]
   parts = {"self": attention + norm, "cross": attention + norm,
            "feed_forward": ["W_1", "b_1", "W_2", "b_2"] + norm}
-  names = ["embedding", *(f"{kind}.{layer}.{name}.{part}" for kind in ("encoder", "decoder") for layer in range(2)
-                          for name in model.SUBLAYERS[kind] for part in parts[name])]
+  names = ["embedding", *(f"{kind}.{layer}.{name}.{part}" for kind in ("encoder", "decoder")
+                          for layer in range(2) for name in model.SUBLAYERS[kind] for part in parts[name])]
   return {name: np.load(GOLDEN / f"09-full-model/weights/{name}.npy") for name in names}
 
 
@@ -68,7 +79,7 @@ class Training:
 
   def norm(self, x, weights):
     gamma, beta = weights["norm.gamma"][0], weights["norm.beta"][0]
-    return torch.nn.functional.layer_norm(x, gamma.shape, gamma, beta, self.dialect.epsilon)
+    return layer_norm(x, gamma.shape, gamma, beta, self.dialect.epsilon)
 
   def layer(self, x, own, self_mask, memory=None, cross_mask=None):
     attention, cross, feed = (within(f"{name}.", own) for name in ("self", "cross", "feed_forward"))
@@ -106,8 +117,8 @@ class Training:
 
   # ---- The loss
 
-  def share(self, targets, classes):
-    certain = torch.nn.functional.one_hot(targets, classes)
+  def share(self, targets, classes, dtype):
+    certain = one_hot(targets, classes).to(dtype)
     return (1 - self.label_smoothing) * certain + self.label_smoothing / classes
 
   def counted(self, targets):
@@ -118,7 +129,7 @@ class Training:
 
   def loss(self, sources, targets, weights):
     logits = self.logits(sources, targets, weights)
-    share, counted = self.share(targets, logits.shape[2]).to(logits.dtype), self.counted(targets)
+    share, counted = self.share(targets, logits.shape[2], logits.dtype), self.counted(targets)
     losses = -(share * logits.log_softmax(dim=2)).sum(dim=2)
     return self.mean(losses * counted, counted)
 
@@ -143,7 +154,7 @@ class Training:
       gradients = self.gradients(fresh, gradients)
       first_gradients = first_gradients or gradients
       losses.append(loss.item())
-      lengths.append(math.sqrt(math.fsum((gradient.double()**2).sum().item() for gradient in gradients.values())))
+      lengths.append(torch.cat([gradient.flatten() for gradient in gradients.values()]).norm().item())
       rate = self.rate(s, weights["embedding"].shape[1])
       with torch.no_grad():
         for name, gradient in gradients.items():
@@ -230,8 +241,11 @@ def loss_in_numpy(settings, sources, targets, weights):
   return total / (targets != PAD).sum()
 
 
-def gradients_by_differences(settings, sources, targets, weights, step=1e-4):
-  """Central differences of fourth order, at every entry of every weight."""
+EVERY = 5
+
+
+def gradients_by_differences(settings, sources, targets, weights, step=3e-5):
+  """Central differences of fourth order, at every fifth entry of each weight; the others are NaN."""
   weights, gradients = {name: value.copy() for name, value in weights.items()}, {}
 
   def moved(value, place, by):
@@ -242,8 +256,8 @@ def gradients_by_differences(settings, sources, targets, weights, step=1e-4):
     return loss
 
   for name, value in weights.items():
-    gradients[f"gradient.{name}"] = gradient = np.empty_like(value)
-    for place in np.ndindex(value.shape):
+    gradients[f"gradient.{name}"] = gradient = np.full_like(value, math.nan)
+    for place in list(np.ndindex(value.shape))[::EVERY]:
       near, far = (moved(value, place, by * step) - moved(value, place, -by * step) for by in (1, 2))
       gradient[place] = (8 * near - far) / (12 * step)
   return gradients
@@ -251,8 +265,8 @@ def gradients_by_differences(settings, sources, targets, weights, step=1e-4):
 # ---- The cases ---------------------------------------------------------------------------------------------
 
 
-def training_case(name, title, formula, settings, tolerance, mistakes):
-  case = f"10-training/{name}"
+def training_case(name, title, loss, settings, mistakes):
+  case, tolerance = f"10-training/{name}", TOLERANCE
 
   def run(training=Training, settings=settings, to=lambda array: array):
     return training(**settings)(**converted(converted({**BATCH, **WEIGHTS}, to), torch.tensor))
@@ -265,9 +279,7 @@ def training_case(name, title, formula, settings, tolerance, mistakes):
   by_loops = max(difference(right["losses"][:, i], np.array([loss_by_loops(settings, **BATCH, weights=weights)]))
                  for i, weights in ((0, WEIGHTS), (UPDATES, after)))
   differences = gradients_by_differences(settings, **BATCH, weights=WEIGHTS)
-  by_differences = greatest_difference(differences, right)
-  print(f"{case}: float {in_float:.1e}, by sentence {by_sentence:.1e}, loops {by_loops:.1e}, "
-        f"differences {by_differences:.1e}; losses {right['losses'].round(4).tolist()}", file=sys.stderr)
+  by_differences = max(np.nanmax(np.abs(differences[key] - right[key])) for key in differences)
   require(max(by_sentence, by_loops) < tolerance["float64"] / 10, case, "the cross-checks disagree")
   require(by_differences < 1e-9, case, f"central differences disagree: {by_differences:.1e}")
   require(in_float < tolerance["float32"] / 10, case, f"the float32 tolerance is too small: {in_float:.1e}")
@@ -277,18 +289,19 @@ def training_case(name, title, formula, settings, tolerance, mistakes):
   for mistake in mistakes:
     found = run(**mistake.steps)
     apart = {key: difference(right[key], found[key]) for key in right}
+    require(apart["losses"] >= 100 * tolerance["float32"], case, f"{mistake.name} hardly changes the losses")
     wrong.append((mistake, {key: found[key] if apart[key] >= 100 * tolerance["float32"] else right[key]
                             for key in right}))
-    print(f"  {mistake.name}: last {apart[list(right)[-1]]:.2g}", file=sys.stderr)
   source = {
     "producer": f"golden/generate/{Path(sys.argv[0]).name}",
     "versions": f"PyTorch {torch.__version__}, {VERSIONS}",
     "cross_check": f"torch.optim.Adam, one unpadded sentence after the other, all outputs: {by_sentence:.1e}; "
                    f"loops over single numbers, first and last loss: {by_loops:.1e}; central differences of "
-                   f"fourth order in NumPy, every entry of the first gradient: {by_differences:.1e}; PyTorch in "
-                   f"single precision, all outputs: {in_float:.1e}",
+                   "fourth order in NumPy, every fifth entry of each first gradient: "
+                   f"{by_differences:.1e}; PyTorch in single precision, all outputs: {in_float:.1e}",
     "reference": PAPER,
   }
+  formula = f"L = {loss}; θ ← θ − lr m̂ / (√v̂ + ε), lr = d_model^−0.5 min(s^−0.5, s warmup^−1.5)"
   return Case(case, 10, title, formula, "training_steps", {**BATCH, **WEIGHTS},
               {key: (value, MEANINGS[key]) for key, value in right.items()},
               judged(case, right, wrong, tolerance), tolerance, source, settings,
@@ -301,6 +314,10 @@ def wrong_training(name, says, **methods):
 
 def mean_of_means(self, losses, counted):
   return (losses.sum(dim=1) / counted.sum(dim=1)).mean()
+
+
+def share_on_top(self, targets, classes, dtype):
+  return Training.share(self, targets, classes, dtype) + self.label_smoothing * one_hot(targets, classes)
 
 
 MISTAKES = [
@@ -334,8 +351,20 @@ MISTAKES = [
                  corrected=lambda self, moment, beta, s: moment),
 ]
 
+SMOOTHING_MISTAKES = [
+  wrong_step("not-smoothed",
+             "All weight lies on the target; label smoothing leaves it 1 − epsilon and spreads the rest.",
+             settings={**SETTINGS, "label_smoothing": 0.0}),
+  wrong_training("smoothing-added-on-top",
+                 "The spread was added, but the target kept all of its weight, so that the shares sum to more "
+                 "than 1; leave it 1 − epsilon.",
+                 share=share_on_top),
+]
+
 main("10-training", [
   training_case("ten-steps", "Ten updates by Adam with warm-up, on three sentence pairs of different lengths.",
-                "θ ← θ − lr m̂ / (√v̂ + ε), lr = d_model^−0.5 min(s^−0.5, s warmup^−1.5)", SETTINGS,
-                {"float64": 1e-9, "float32": 1e-3, "reason": ""}, MISTAKES),
+                "mean of −log p(target)", SETTINGS, MISTAKES),
+  training_case("ten-steps-smoothed", "The same with a tenth of each target's weight spread over all classes.",
+                "mean of −Σ q log p, q = (1 − ε) on the target + ε/V on all",
+                {**SETTINGS, "label_smoothing": 0.1}, SMOOTHING_MISTAKES),
 ])
