@@ -427,7 +427,7 @@ std::map<std::string, Tensor> made_by_the_reference(const GoldenCase& golden, co
   GoldenCase changed = golden;
   const Change change = change_for(mistake, golden);
   const auto edit = change ? nullptr : edit_for(mistake);
-  if (!change && !edit) return {};
+  if ((!change && !edit) || golden.chapter > 9) return {};
   if (change) change(changed);
   Trace trace;
   tests::run(changed, edit);
