@@ -1,8 +1,10 @@
 #include "program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <iostream>
 
 #include "attn/core/errors.hpp"
@@ -25,6 +27,12 @@ constexpr std::size_t most_rows = 40;
 constexpr std::size_t most_columns = 2048;
 constexpr double largest_entry = 1e100;
 
+std::string short_number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
 OwnInput from_sentence(const std::string& sentence) {
   OwnInput own{split_words(sentence), {}};
   if (own.names.empty()) refuse_input("--sentence", "at least one word", "only blanks");
@@ -43,7 +51,7 @@ OwnInput from_file(const std::string& file) {
     for (std::size_t j = 0; j < own.X.shape(1); ++j) {
       if (std::abs(own.X(i, j)) <= largest_entry) continue;
       refuse_input(file, "numbers of at most 1e100 in size",
-                   std::to_string(own.X(i, j)) + " in row " + std::to_string(i) + ", column " + std::to_string(j));
+                   short_number(own.X(i, j)) + " in row " + std::to_string(i) + ", column " + std::to_string(j));
     }
   }
   return own;

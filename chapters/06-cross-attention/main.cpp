@@ -4,6 +4,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "attn/core/errors.hpp"
 #include "attn/core/random.hpp"
 #include "attn/core/shape.hpp"
 #include "attn/core/table.hpp"
@@ -270,6 +271,11 @@ struct Halves {
 
 Halves halves(const OwnInput& input) {
   const auto& names = input.names;
+  const std::ptrdiff_t bars = std::count(names.begin(), names.end(), "|");
+  if (bars > 1) {
+    refuse_input("--sentence", "at most one bar, between those who ask and those who are asked",
+                 std::to_string(bars));
+  }
   const std::ptrdiff_t n = std::ssize(names), bar = std::find(names.begin(), names.end(), "|") - names.begin();
   const bool cut = bar > 0 && bar < n - 1;
   const std::ptrdiff_t end = cut ? bar : (n + 1) / 2, start = cut ? bar + 1 : n / 2;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "attn/core/errors.hpp"
 #include "attn/core/shape.hpp"
 #include "attn/core/table.hpp"
 #include "attn/core/trace.hpp"
@@ -446,6 +447,9 @@ void tour(const Program& program) {
 }
 
 void own(const Program& program, const OwnInput& input) {
+  if (input.names[0] == "row 0") {  // no word has a blank in it
+    refuse_input("--input", "--sentence in its place, since the tokens of this chapter are words", "a matrix");
+  }
   Words names = {"PAD", "BOS", "EOS"};
   Tokens sentence;
   for (const std::string& name : input.names) {

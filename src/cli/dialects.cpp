@@ -24,6 +24,7 @@ constexpr std::size_t most_words = 200;
 class WordNumbers {
  public:
   Tokens tokens(const std::string& sentence, std::string_view option) {
+    letters(sentence, option);  // refuses what is not UTF-8, by the option's name
     const std::vector<std::string> words = split_words(sentence);
     if (words.empty()) refuse_input(option, "at least one word", "only blanks");
     if (words.size() > most_words) {

@@ -42,7 +42,9 @@ int run(int argc, char** argv) {
   dialects->add_option("--source", sentences.source, "the sentence that the encoder reads")->capture_default_str();
   dialects->add_option("--target", sentences.target, "the sentence that the decoder writes")
       ->capture_default_str();
-  dialects->add_option("--seed", sentences.seed, "of the random weights")->capture_default_str();
+  dialects->add_option("--seed", sentences.seed, "of the random weights")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   CLI::App* doctor = app.add_subcommand("doctor", "Say what is found on this machine, and what to install");
 
   try {
@@ -52,13 +54,17 @@ int run(int argc, char** argv) {
     if (*check && !list && (name.empty() || folder.empty())) {
       throw CLI::RequiredError("check: CASE and DIR");
     }
-    if (!one.empty() && other.empty()) throw CLI::RequiredError("dialects: a second dialect, B,");
+    const bool sentences_given = dialects->count("--source") + dialects->count("--target") > 0;
+    if (dialects->count("A") > 0 ? dialects->count("B") == 0 : sentences_given) {
+      throw CLI::RequiredError("dialects: two dialects, A and B,");
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*doctor) return attn::doctor_command();
   if (*dialects)
-    return one.empty() ? attn::list_dialects_command() : attn::dialects_command(one, other, sentences);
+    return dialects->count("A") == 0 ? attn::list_dialects_command()
+                                     : attn::dialects_command(one, other, sentences);
   return list ? attn::list_command(golden) : attn::check_command(name, folder, golden);
 }
 

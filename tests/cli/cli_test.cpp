@@ -92,12 +92,22 @@ TEST_CASE("the dialects, and where two of them part") {
   CHECK(has(norms.out, "only annotated"));
   CHECK(run("attn dialects fairseq fairseq").out == "fairseq is fairseq: nothing differs\n");
   CHECK(run("attn dialects paper marian --seed 2").out != two.out);
-  check_refused("attn dialects paper", "a second dialect");
+  check_refused("attn dialects paper", "two dialects, A and B");
+  check_refused("attn dialects --source x", "two dialects, A and B");
+  check_refused("attn dialects '' marian", "wanted one of paper");
+  check_refused("attn dialects paper marian --seed -1", "--seed");
   check_refused("attn dialects paper nobody", "wanted one of paper, tensor2tensor");
   check_refused("attn dialects paper marian --source ' '", "--source: wanted at least one word, got only blanks");
-  check_refused("attn dialects paper marian --target '\xff'", "UTF-8");
+  check_refused("attn dialects paper marian --target '\xff'", "--target");
   check_refused("attn dialects paper marian --seed x", "seed");
   check_refused("attn dialects paper marian fairseq", "fairseq");
+}
+
+TEST_CASE("what a chapter cannot use is refused") {
+  check_refused("chapter-06 --sentence 'a | b | c'", "--sentence: wanted at most one bar");
+  const Scratch scratch;
+  attn::write_npy(scratch / "x.npy", attn::to_tensor(attn::Matrix{{1, 2}, {3, 4}}));
+  check_refused("chapter-09 --input '" + (scratch / "x.npy").string() + "'", "--input: wanted --sentence");
 }
 
 TEST_CASE("--trace lists every tensor on the way, and nothing else") {

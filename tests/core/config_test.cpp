@@ -88,6 +88,32 @@ TEST_CASE("sizes that do not fit are refused by name") {
   CHECK(with([](Config&) {}).empty());
 }
 
+TEST_CASE("special tokens are tokens of the vocabulary") {
+  Config config;
+  config.vocabulary = 2;
+  CHECK(complaint([&] { check(config); }) ==
+        "eos: wanted one of the vocabulary's 2 tokens, counted from 0, got 2");
+  config.eos = 1;
+  config.pad = -1;
+  CHECK(complaint([&] { check(config); }) ==
+        "pad: wanted one of the vocabulary's 2 tokens, counted from 0, got -1");
+}
+
+// The forms of label smoothing and the places of dropout, as their sources have them.
+TEST_CASE("what the dialects do while they train") {
+  const auto form = [](const char* name) { return dialect(name).smoothing; };
+  CHECK(form("paper") == Smoothing::all_classes);
+  CHECK(form("marian") == Smoothing::all_classes);
+  CHECK(form("huggingface") == Smoothing::all_classes);
+  CHECK(form("tensor2tensor") == Smoothing::other_classes);
+  CHECK(form("fairseq") == Smoothing::other_classes);
+  CHECK(form("annotated") == Smoothing::other_classes_but_pad);
+  for (const Dialect& d : dialects()) {
+    CHECK(d.attention_dropout == (d.name == "annotated"));
+    CHECK(d.feed_forward_dropout == (d.name == "annotated"));
+  }
+}
+
 TEST_CASE("first values: Xavier's bounds for each logical matrix, embeddings of length about 1") {
   Random random(1);
   const Matrix W = initial_value({"W_Q", 512, 512, Parameter::Kind::matrix}, random);
@@ -144,12 +170,27 @@ TEST_CASE("dropout drops a share p and keeps the mean; the same for the same cou
   CHECK(pattern({0.5, 7, 3, 1, 0}, 0) != bits);
 }
 
-// The first word of philox({0, 0, 0, 0}, {0, 0}) is 0x6627e8d5, which is 0.399 of 2^32.
-TEST_CASE("which number is dropped follows from the published words of philox") {
-  CHECK(Dropout{0.39, 0, 0, 0, 0}.factor(0, 0) != 0.0);
-  CHECK(Dropout{0.40, 0, 0, 0, 0}.factor(0, 0) == 0.0);
-  CHECK(Dropout{0.88, 0, 0, 0, 0}.factor(0, 1) != 0.0);  // 0xe169c58d: 0.8805
-  CHECK(Dropout{0.89, 0, 0, 0, 0}.factor(0, 1) == 0.0);
+// The key is the seed with "drop" in its lower half; the words were computed by a Python script from the rounds in
+// Salmon et al. 2011 (checked against the published ones): counter (0, 0, 0, 0), key (0x64726f70, 0), and counter
+// (2, 7, 3, 5), key (0x64726f70 ^ 9, 4).
+TEST_CASE("which number is dropped follows from philox, its seed, step, site and sentence") {
+  CHECK(Dropout{0.0410, 0, 0, 0, 0}.factor(0, 0) != 0.0);  // 0xa873f44: 0.04113 of 2^32
+  CHECK(Dropout{0.0412, 0, 0, 0, 0}.factor(0, 0) == 0.0);
+  CHECK(Dropout{0.2781, 0, 0, 0, 0}.factor(0, 1) != 0.0);  // 0x4739442d: 0.27822 of 2^32
+  CHECK(Dropout{0.2783, 0, 0, 0, 0}.factor(0, 1) == 0.0);
+  const std::uint64_t seed = (std::uint64_t{4} << 32) + 9;    // block 2 at site 7, step 3, sentence 5
+  CHECK(Dropout{0.1553, seed, 3, 5, 0}.factor(7, 9) != 0.0);  // 0x27c55959: 0.15536 of 2^32
+  CHECK(Dropout{0.1555, seed, 3, 5, 0}.factor(7, 9) == 0.0);
+}
+
+TEST_CASE("dropout has nothing to do with the random numbers of its seed") {
+  Random random(7);
+  const Dropout dropout{0.5, 7, 0, 0, 0};
+  int equal = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i)
+    equal += (random.bits() < 0x80000000) == (dropout.factor(0, i) == 0.0) ? 1 : 0;
+  CHECK(equal > 400);
+  CHECK(equal < 600);
 }
 
 TEST_CASE("dropout of everything, or of less than nothing, is refused") {

@@ -94,7 +94,15 @@ TEST_CASE("a model is read: sizes, choices, and every parameter in its place") {
   CHECK(model.config.encoder_layers == 1);
   CHECK(model.config.decoder_layers == 1);
   CHECK(model.config.dialect.pre_norm);
-  CHECK(model.config.dialect.first_position == 1);
+  const Dialect& dialect = model.config.dialect;
+  CHECK(dialect.positions == PositionLayout::halves_t2t);
+  CHECK(dialect.first_position == 1);
+  CHECK(dialect.epsilon == 1e-5);
+  CHECK(dialect.norm == NormForm::standard);
+  CHECK((dialect.final_norm && dialect.attention_bias && dialect.output_bias && dialect.scale_embeddings));
+  CHECK(dialect.activation == Activation::relu);
+  CHECK(dialect.decoder_start == DecoderStart::bos);
+  CHECK_FALSE(model.config.tied);
   CHECK(model.parameters.size() == parameters(model.config).size());
   const auto at = [&](const std::string& name) { return model.parameters.at(name); };
   // Rows of the file are outputs: entry (in, out) is 100 + (block d + out) inputs + in.
@@ -106,6 +114,11 @@ TEST_CASE("a model is read: sizes, choices, and every parameter in its place") {
   CHECK(at("decoder.0.cross.W_V")(2, 3) == 100 + (d + 3) * d + 2);
   CHECK(at("decoder.0.cross.b_K")(0, 1) == 11);
   CHECK(at("decoder.0.feed_forward.W_2")(3, 15) == 100 + 15 * d_ff + 3);
+  CHECK(at("encoder.0.self.W_O")(2, 3) == 100 + 3 * d + 2);
+  CHECK(at("decoder.0.cross.W_O")(2, 3) == 100 + 3 * d + 2);
+  CHECK(at("decoder.0.feed_forward.W_1")(15, 3) == 100 + 3 * d + 15);
+  CHECK(at("encoder.0.feed_forward.norm.gamma")(0, 1) == 3);
+  CHECK(at("encoder.0.feed_forward.norm.beta")(0, 1) == 2);
   CHECK(at("encoder.norm.gamma")(0, 1) == 3);
   CHECK(at("decoder.0.cross.norm.beta")(0, 1) == 2);
   CHECK(at("projection.W")(2, 15) == 100 + 2 * d + 15);  // a row for each token: not turned
@@ -181,6 +194,26 @@ TEST_CASE("tensors that are missing, unknown, twice there or of another shape ar
   narrow.push_back(tensor("encoder/embeddings/weight", {V, 12}));
   CHECK(refusal(file(narrow)) ==
         "model.bin: wanted d_model to be a multiple of 8, the heads of its specification, got 12");
+}
+
+TEST_CASE("sizes of nothing, a matrix that is a vector, and names that cannot be read") {
+  const auto with = [](const std::string& name, const std::string& tensor_bytes) {
+    Tensors all;
+    for (const std::string& one : tensors())
+      all.push_back(one.find(name + '\0') == std::string::npos ? one : tensor_bytes);
+    return refusal(file(all));
+  };
+  CHECK(with("encoder/embeddings/weight", tensor("encoder/embeddings/weight", {0, d})) ==
+        "model.bin: wanted encoder/embeddings/weight to have rows and columns, got (0, 16)");
+  CHECK(with("encoder/layer_0/ffn/linear_0/weight", tensor("encoder/layer_0/ffn/linear_0/weight", {0, d})) ==
+        "model.bin: wanted encoder/layer_0/ffn/linear_0/weight to have rows and columns, got (0, 16)");
+  CHECK(with("decoder/layer_0/attention/linear_0/weight",
+             tensor("decoder/layer_0/attention/linear_0/weight", {d * d})) ==
+        "model.bin: wanted decoder/layer_0/attention/linear_0/weight of shape (16, 16), got (256,)");
+  CHECK(with("decoder/layer_0/attention/linear_0/weight", tensor("decoder\x1b[31m", {d})).find("other bytes") !=
+        std::string::npos);
+  const std::string empty_name = number(0, 2);
+  CHECK(refusal(number(2, 4) + empty_name).find("that ends with a NUL") != std::string::npos);
 }
 
 TEST_CASE("numbers of another size, and counts that do not agree with the shape") {

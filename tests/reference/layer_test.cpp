@@ -125,6 +125,19 @@ TEST_CASE("post-norm and pre-norm, told apart by numbers", "[chapter-08]") {
   check_near(sublayer("F", x, plain(4), pre, nullptr, same), {{-.3416, 1.5528, 3.4472, 5.3416}}, 5e-5);
 }
 
+TEST_CASE("a part that gives another width than it got is refused, not spread out", "[chapter-08]") {
+  Random random(11);
+  for (const std::size_t width : {1, 3}) {
+    EncoderLayer w = random_encoder_layer(random, 4);
+    w.feed_forward.W_2 = random.normal_matrix(8, width);
+    w.feed_forward.b_2 = random.normal_matrix(1, width);
+    const std::string got = ", got (2, " + std::to_string(width) + ")";
+    CHECK(complaint([&] {
+            encoder_layer(Matrix(xt::ones<double>({2, 4})), w, full_mask(2, 2));
+          }) == "feed_forward.output: wanted shape (2, 4)" + got);
+  }
+}
+
 // pytorch issue 61165: the residual is x, not the normed x.
 TEST_CASE("in pre-norm a part that gives nothing leaves x as it was", "[chapter-08]") {
   Dialect pre;

@@ -98,6 +98,11 @@ TEST_CASE("what is hidden cannot do harm, whatever it is", "[chapter-05]") {
   CHECK(std::isnan(weights_of({{not_a_number, -infinity}}, full_mask(1, 2))(0, 0)));
 }
 
+TEST_CASE("a NaN that may be looked at is not hushed up, even where its weight is too small to be a number",
+          "[chapter-05]") {
+  CHECK(std::isnan(masked_attention({{1}}, {{0}, {-2000}}, {{1}, {not_a_number}}, full_mask(1, 2))(0, 0)));
+}
+
 TEST_CASE("a NaN in one token stays out of all outputs that may not see it", "[chapter-05]") {
   Random random(2);
   const Matrix Q = random.normal_matrix(5, 3), K = random.normal_matrix(5, 3), V = random.normal_matrix(5, 4);

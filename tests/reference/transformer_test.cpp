@@ -58,11 +58,11 @@ TEST_CASE("looking up is multiplying by a one-hot row", "[chapter-09]") {
 
 TEST_CASE("a token that is in no row is refused by its place", "[chapter-09]") {
   const Transformer model = toy_model(1);
-  CHECK(complaint([&] { encode(model, {4, 11}); }) == "token 1: wanted a number from 0 to 10, got 11");
+  CHECK(complaint([&] { encode(model, {4, 11}); }) == "token 1: wanted one of 11 tokens, counted from 0, got 11");
   CHECK(complaint([&] { transformer(model, source, {3, -2}); }).empty());  // the last target is not read
   CHECK(complaint([&] {
           transformer(model, source, {-2, 3, 2});
-        }) == "token 1: wanted a number from 0 to 10, got -2");
+        }) == "token 1: wanted one of 11 tokens, counted from 0, got -2");
   CHECK(complaint([&] {
           decode(model, {1}, Matrix({3, 16}), source);
         }) == "memory: wanted shape (5, 16), got (3, 16)");
@@ -166,7 +166,7 @@ TEST_CASE("greedy decoding stops at EOS, at its length, and begins as it is told
   CHECK_FALSE(greedy(model, source, 1, {9, 2}).finished);
   CHECK(complaint([&] {
           greedy(model, source, 5, {3, 99});
-        }) == "token 1 of the prefix: wanted a number from 0 to 10, got 99");
+        }) == "token 1 of the prefix: wanted one of 11 tokens, counted from 0, got 99");
   model.embedding *= std::nan("");
   CHECK(complaint([&] { greedy(model, source, 5); }) == "greedy: wanted logits that are numbers, got NaN");
 }
@@ -216,7 +216,7 @@ TEST_CASE("a model whose vocabularies are apart has three matrices", "[chapter-0
   CHECK(shape_text(transformer(model, source, {5, 6, 2})) == "(3, 7)");
   CHECK(complaint([&] {
           transformer(model, source, {7, 6, 2});
-        }) == "token 1: wanted a number from 0 to 6, got 7");
+        }) == "token 1: wanted one of 7 tokens, counted from 0, got 7");
 }
 
 // CoursIA PR 12768: 107 in place of ln V, from embeddings that were too long.
@@ -277,9 +277,110 @@ TEST_CASE("the loss where it could go wrong", "[chapter-09]") {
   CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0, {0.1, Smoothing::all_classes})(0, 0) == infinity);
   CHECK(std::abs(cross_entropies({{1000, 1001}}, {1}, -5)(0, 0) - .313262) < 5e-7);
   CHECK(complaint([&] { cross_entropy(logits, {1}, 0); }) == "targets: wanted 2, one for each row, got 1");
-  CHECK(complaint([&] { cross_entropy(logits, {1, 3}, 0); }) == "target 1: wanted a number from 0 to 2, got 3");
+  CHECK(complaint([&] {
+          cross_entropy(logits, {1, 3}, 0);
+        }) == "target 1: wanted one of 3 tokens, counted from 0, got 3");
   CHECK(complaint([&] { cross_entropy({{1}}, {0}, 5); }) == "logits: wanted at least 2 classes, got (1, 1)");
   CHECK(complaint([&] {
           cross_entropy(logits, {1, 2}, 0, {1.0, Smoothing::all_classes});
         }).find("label smoothing: wanted at least 0 and less than 1") == 0);
+}
+
+namespace {
+
+/// What dropout multiplies a matrix with, at one of its places.
+Matrix factors(const Matrix& A, std::uint32_t site) {
+  const Dropout dropout{0.3, 21, 4, 2, 0};
+  Matrix F = A;
+  std::uint32_t index = 0;
+  for (double& f : F) f = dropout.factor(site, index++);
+  return F;
+}
+
+}  // namespace
+
+// The paper's places: on what a sub-layer gives, before it is added, and on embeddings and positions together.
+TEST_CASE("dropout stands where the paper has it, number by number", "[chapter-09]") {
+  const Transformer model = toy_model(13);
+  Dropout dropout{0.3, 21, 4, 2, 0};
+  Trace t;
+  transformer(model, source, target, &dropout);
+  const auto check_input = [&](const std::string& stack, std::uint32_t site) {
+    const Matrix sum = t[stack + ".embedding"] + t[stack + ".positions"];
+    check_near(t[stack + ".input"], Matrix(sum * factors(sum, site)), 1e-12);
+  };
+  const auto check_part = [&](const std::string& x, const std::string& part, std::uint32_t site) {
+    const Matrix& f = t[part + ".output"];
+    check_near(t[part + ".sum"], Matrix(t[x] + f * factors(f, site)), 1e-12);
+  };
+  check_input("encoder", 0);
+  check_part("encoder.input", "encoder.0.self", 1);
+  check_part("encoder.0.self.norm", "encoder.0.feed_forward", 2);
+  check_part("encoder.0.output", "encoder.1.self", 3);
+  check_input("decoder", 5);
+  check_part("decoder.input", "decoder.0.self", 6);
+  check_part("decoder.0.self.norm", "decoder.0.cross", 7);
+  check_part("decoder.0.cross.norm", "decoder.0.feed_forward", 8);
+}
+
+TEST_CASE(
+    "what others drop besides: weights of attention, in each head, and what is inside the feed-forward layer",
+    "[chapter-09]") {
+  const Transformer model = toy_model(14, "annotated");
+  Dropout dropout{0.3, 21, 4, 2, 0};
+  Trace t;
+  transformer(model, source, target, &dropout);
+  const auto check_head = [&](const std::string& head, std::uint32_t site) {
+    const Matrix& A = t[head + ".weights"];
+    check_near(t[head + ".output"], product(A * factors(A, site), t[head + ".V"]), 1e-12);
+  };
+  for (std::uint32_t i = 0; i < 4; ++i) check_head("encoder.0.self.head." + std::to_string(i), 1 + i);
+  const Matrix& hidden = t["encoder.0.feed_forward.hidden"];
+  const FeedForward& w = model.encoder[0].feed_forward;
+  check_near(t["encoder.0.feed_forward.output"], linear(hidden * factors(hidden, 6), w.W_2, w.b_2), 1e-12);
+  // The decoder: input 15, self 16 to 19 and 20, cross 21 to 24.
+  check_head("decoder.0.self.head.2", 18);
+  check_head("decoder.0.cross.head.3", 24);
+}
+
+TEST_CASE("of two tokens that are equally likely, greedy decoding takes the first", "[chapter-09]") {
+  Transformer model = toy_model(15);
+  const int best = greedy(model, source, 1).tokens[0];
+  for (const int twin : {1, 10}) {
+    if (twin == best) continue;
+    Transformer twins = model;
+    xt::row(twins.embedding, twin) = xt::row(twins.embedding, best);
+    CHECK(greedy(twins, source, 1).tokens[0] == std::min(best, twin));
+  }
+}
+
+TEST_CASE("padding in what the decoder reads is hidden from what comes after", "[chapter-09]") {
+  const Transformer model = toy_model(16);
+  Trace t;
+  transformer(model, source, {6, 0, 8, 2});
+  for (std::size_t i = 2; i < 4; ++i) CHECK(t["decoder.0.self.head.0.weights"](i, 2) == 0.0);  // reads BOS 6 PAD 8
+  CHECK(t["decoder.0.self.head.0.weights"](3, 3) > 0.0);
+}
+
+TEST_CASE("the start of a target is no token of a source, nor of the middle of a target", "[chapter-09]") {
+  const Transformer model = toy_model(17, "marian");
+  CHECK(complaint([&] {
+          encode(model, {no_token, 3});
+        }) == "token 0: wanted one of 11 tokens, counted from 0, got -1");
+  CHECK(complaint([&] {
+          encode(model, {3, no_token});
+        }) == "token 1: wanted one of 11 tokens, counted from 0, got -1");
+  CHECK(complaint([&] {
+          transformer(model, source, {no_token, 4, 2});
+        }) == "token 1: wanted one of 11 tokens, counted from 0, got -1");
+  CHECK(complaint([&] { transformer(model, source, {4, 2}); }).empty());
+}
+
+TEST_CASE("shares of a smoothed target sum to 1, whether padding is a class or not", "[chapter-09]") {
+  const Matrix even = xt::zeros<double>({1, 4});
+  for (const Smoothing form :
+       {Smoothing::all_classes, Smoothing::other_classes, Smoothing::other_classes_but_pad}) {
+    for (const int pad : {0, -1})
+      CHECK(std::abs(cross_entropy(even, {2}, pad, {0.1, form}) - std::log(4.0)) < 1e-12);
+  }
 }

@@ -1,6 +1,7 @@
 // Exercise 5.1: softmax of the keys that may be looked at.
 // A hidden key gets the weight 0, whatever its score: it may be huge, or NaN. The others share 1 among them. If
-// all are hidden, every weight is 0. Which largest score do you take off?
+// all are hidden, or all that is left scores -infinity, every weight is 0. But a NaN that may be looked at must
+// show: the weights are NaN then. Which largest score do you take off?
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -27,6 +28,7 @@ void expect_weights(const Vector& scores, const std::vector<bool>& may_look, con
 
 void checks() {
   const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
   expect_weights({2, 1, 0}, {true, false, false}, {1, 0, 0}, "one key left");
   expect_weights({0, 0, 9, 0}, {true, true, false, false}, {0.5, 0.5, 0, 0}, "two equal keys left");
   // by NumPy 1.24
@@ -38,6 +40,13 @@ void checks() {
   expect_weights({-60000, -60000, 10000}, {true, true, false}, {0.5, 0.5, 0},
                  "low scores before a high hidden one");
   expect_weights({-2e9, 0}, {true, false}, {1, 0}, "a score below -1e9");
+  expect_weights({-infinity, 0}, {true, true}, {0, 1}, "a score of -infinity beside another");
+  expect_weights({-infinity, 0}, {true, false}, {0, 0}, "a score of -infinity alone");
+  for (const double other : {1.0, -infinity}) {
+    const Vector weights = masked_softmax({other, nan}, {true, true});
+    exercise::expect(std::isnan(weights(0)) && std::isnan(weights(1)),
+                     "a NaN that may be seen makes all weights NaN");
+  }
 }
 
 int main() { return exercise::run(checks); }

@@ -29,6 +29,8 @@ void checks() {
   expect_apart(1000, 995, -5);
   expect_apart(3, 3000, 2997);
   expect_apart(100000, 100003, 3);
+  // Between these two the slowest hand passes its half turn, near 23559, and its angle jumps from pi to -pi.
+  expect_apart(23000, 24000, 1000);
 }
 
 int main() { return exercise::run(checks); }

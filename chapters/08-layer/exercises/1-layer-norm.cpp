@@ -25,6 +25,8 @@ void checks() {
                "the norm of (11, 12, 13, 14), which is as far apart");
   // by hand: the variance is 1e-6, so the root is that of 2e-6; outside the root, epsilon would hardly show
   expect_token(normed({1e-3, -1e-3}, 1e-6), {0.707107, -0.707107}, "the norm of (0.001, -0.001)");
+  // and with another epsilon, the root of 1.1e-5
+  expect_token(normed({1e-3, -1e-3}, 1e-5), {0.301511, -0.301511}, "the norm of (0.001, -0.001), epsilon 1e-5");
   expect_token(normed({7, 7, 7}, 1e-6), {0, 0, 0}, "the norm of a token that is constant");
 }
 

@@ -1,5 +1,6 @@
 #include "attn/core/config.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attn/core/errors.hpp"
@@ -51,6 +52,11 @@ void at_least_one(std::size_t value, std::string_view name) {
   if (value == 0) refuse(name, "at least 1", "0");
 }
 
+void special_token(int token, std::size_t V, std::string_view name) {
+  if (token >= 0 && static_cast<std::size_t>(token) < V) return;
+  refuse(name, "one of the vocabulary's " + std::to_string(V) + " tokens, counted from 0", std::to_string(token));
+}
+
 }  // namespace
 
 void check(const Config& config) {
@@ -61,6 +67,10 @@ void check(const Config& config) {
   if (config.d_model % config.h != 0) {
     refuse("d_model", "a multiple of h = " + std::to_string(config.h), std::to_string(config.d_model));
   }
+  const std::size_t target_V = config.target_vocabulary == 0 ? config.vocabulary : config.target_vocabulary;
+  special_token(config.pad, std::min(config.vocabulary, target_V), "pad");
+  special_token(config.bos, target_V, "bos");
+  special_token(config.eos, target_V, "eos");
   if (config.tied && config.target_vocabulary != 0) {
     refuse("target_vocabulary", "0, since one tied matrix needs one shared vocabulary",
            std::to_string(config.target_vocabulary));

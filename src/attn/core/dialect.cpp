@@ -97,7 +97,7 @@ const Dialect& dialect(std::string_view name) {
 
 std::vector<std::pair<std::string, std::string>> switches(const Dialect& d) {
   return {
-      {"positions", word(d.positions, std::array{"interleaved", "halves", "halves-t2t"})},
+      {"positions", word(d.positions, std::array{"interleaved", "halves", "halves_t2t"})},
       {"first position", std::to_string(d.first_position)},
       {"norm before or after", d.pre_norm ? "before" : "after"},
       {"final norm", yes_no(d.final_norm)},

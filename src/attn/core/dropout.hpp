@@ -6,6 +6,9 @@
 
 namespace attn {
 
+/// Goes into the key, so that the masks of a seed have nothing to do with Random's numbers of the same seed.
+constexpr std::uint32_t dropout_key = 0x64726F70;  // "drop"
+
 /// Which run of dropout this is.
 struct Dropout {
   double p = 0.1;               ///< the share that is dropped, 0 <= p < 1

@@ -48,10 +48,13 @@ class Reader {
   std::string text(const std::string& what) {
     const auto length = number<std::uint16_t>("the length of " + what);
     const std::string_view bytes = take(length, what);
-    if (bytes.find('\0') != length - std::size_t{1}) {
+    if (length == 0 || bytes.find('\0') != length - std::size_t{1}) {
       refuse_input(name_, what + " that ends with a NUL at byte " + std::to_string(at_ - 1), "something else");
     }
-    return std::string(bytes.substr(0, length - std::size_t{1}));
+    const std::string_view words = bytes.substr(0, length - std::size_t{1});
+    const bool readable = std::all_of(words.begin(), words.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (!readable) refuse_input(name_, what + " in letters, digits and signs", "other bytes");
+    return std::string(words);
   }
 
   std::size_t left() const { return bytes_.size() - at_; }
@@ -167,10 +170,10 @@ Matrix take(const Tensor& tensor, const Place& place, const Parameter& parameter
   const auto& values = std::get<std::vector<float>>(tensor.values);
   const std::size_t rows = place.turned ? parameter.columns : parameter.rows;
   const std::size_t columns = place.turned ? parameter.rows : parameter.columns;
-  const bool vector = tensor.shape.size() == 1;
+  const bool vector = rows == 1 && tensor.shape.size() == 1;
   const std::vector<std::size_t> wanted =
       vector ? std::vector{place.parts * columns} : std::vector{place.parts * rows, columns};
-  if (tensor.shape != wanted || (vector && rows != 1)) {
+  if (tensor.shape != wanted) {
     refuse_input(file, place.tensor + " of shape " + shape_text(wanted), shape_text(tensor.shape));
   }
   Matrix block({rows, columns});
@@ -193,7 +196,9 @@ Shape shape_of(const Tensors& tensors, const std::string& name, const std::strin
   if (found->second.shape.size() != 2) {
     refuse_input(file, name + " to be a matrix", "shape " + shape_text(found->second.shape));
   }
-  return {found->second.shape[0], found->second.shape[1]};
+  const Shape shape = {found->second.shape[0], found->second.shape[1]};
+  if (shape[0] == 0 || shape[1] == 0) refuse_input(file, name + " to have rows and columns", shape_text(shape));
+  return shape;
 }
 
 /// What OpenNMT's Transformers of this revision have in common; sizes come from the tensors.

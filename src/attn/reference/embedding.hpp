@@ -15,11 +15,11 @@ namespace attn {
 /// @param token  the token
 /// @param V      how many there are
 /// @param name   what to call it, such as "token 3"
-/// @throws std::invalid_argument "token 3: wanted a number from 0 to 10, got 11"
+/// @throws std::invalid_argument "token 3: wanted one of 11 tokens, counted from 0, got 11"
 void expect_token(int token, std::size_t V, const std::string& name);
 
 /// Looks each token up in a table, times \f$\sqrt{d_{model}}\f$ where the dialect says so (the paper does).
-/// @param tokens   each a row of the table, or no_token
+/// @param tokens   each a row of the table; the first may be no_token
 /// @param table    one token a row, shape (V, d_model)
 /// @param dialect  whether to scale
 /// @return         one token a row, shape (n, d_model)

@@ -1,6 +1,7 @@
 // Chapter 08.
 #include "attn/reference/layer.hpp"
 
+#include "attn/core/shape.hpp"
 #include "attn/core/trace.hpp"
 
 namespace attn {
@@ -19,7 +20,9 @@ Matrix sublayer(const std::string& name, const Matrix& x, const LayerNorm& norm,
                 Dropout* dropout, const std::function<Matrix(const Matrix&)>& F) {
   const TraceScope scope(name);
   const auto normed = [&](const Matrix& y) { return trace("norm", layer_norm(y, norm, dialect)); };
-  const Matrix sum = trace("sum", x + apply_dropout(F(dialect.pre_norm ? normed(x) : x), dropout));
+  const Matrix f = F(dialect.pre_norm ? normed(x) : x);
+  expect_shape(f, shape(x), name + ".output");
+  const Matrix sum = trace("sum", x + apply_dropout(f, dropout));
   return dialect.pre_norm ? sum : normed(sum);
 }
 // [sublayer]

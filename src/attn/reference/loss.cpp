@@ -18,7 +18,7 @@ double share(int c, int y, int pad, std::size_t V, const LabelSmoothing& smoothi
   if (smoothing.form == Smoothing::all_classes) return right + epsilon / classes;
   if (c == y) return right;
   if (smoothing.form == Smoothing::other_classes) return epsilon / (classes - 1.0);
-  return c == pad ? 0.0 : epsilon / (classes - 2.0);
+  return c == pad ? 0.0 : epsilon / (classes - (pad >= 0 && pad < static_cast<int>(V) ? 2.0 : 1.0));
 }
 // [share]
 

@@ -52,8 +52,7 @@ Matrix multi_head_attention(const Matrix& x, const Matrix& memory, const MultiHe
   const Matrix K = trace("K", linear(memory, weights.W_K, weights.b_K));
   const Matrix V = trace("V", linear(memory, weights.W_V, weights.b_V));
 
-  const std::vector<Matrix> Qs = split_heads(Q, weights.h), Ks = split_heads(K, weights.h),
-                            Vs = split_heads(V, weights.h);
+  const auto Qs = split_heads(Q, weights.h), Ks = split_heads(K, weights.h), Vs = split_heads(V, weights.h);
   std::vector<Matrix> heads;
   for (std::size_t i = 0; i < weights.h; ++i) {
     const TraceScope scope("head." + std::to_string(i));

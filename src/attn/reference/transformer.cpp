@@ -110,6 +110,8 @@ Transformer initial_transformer(const Config& config, Random& random) {
 Matrix encode(const Transformer& model, const Tokens& source, Dropout* dropout) {
   const Dialect& dialect = model.config.dialect;
   const Mask mask = not_padding(source.size(), source, model.config.pad);
+  // Only a target may begin with no token.
+  if (!source.empty()) expect_token(source[0], model.embedding.shape(0), "token 0");
   const TraceScope scope("encoder");
   Matrix x = stack_input(source, model.embedding, dialect, dropout);
   for (std::size_t i = 0; i < model.encoder.size(); ++i) {

@@ -47,11 +47,18 @@ void checks() {
     logits(y.size() - 1, 0) += y.back();
     return logits;
   };
+  const Model only_the_next = [&](const Tokens& y) {  // honest, but for the token after its own
+    Matrix logits = honest(y);
+    for (std::size_t i = 0; i + 1 < y.size(); ++i) logits(i, 0) += y[i + 1];
+    return logits;
+  };
   exercise::expect(!cheats(honest, target), "the Transformer of this chapter does not cheat");
   exercise::expect(cheats(not_shifted, target),
                    "a model whose target is not shifted cheats: row i has read token i");
   exercise::expect(cheats(no_mask, target), "a model without causal mask cheats: row i has read tokens after i");
   exercise::expect(cheats(only_the_last, target), "this one cheats in the last row alone");
+  exercise::expect(cheats(only_the_next, target),
+                   "this one cheats too: row i has read token i + 1, and not token i");
 }
 
 int main() { return exercise::run(checks); }
