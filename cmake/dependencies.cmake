@@ -52,6 +52,14 @@ if(NOT ATTN_BLAS_HAS_CBLAS)
 endif()
 message(STATUS "BLAS: ${blas}")
 
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(NOT OpenMP_CXX_FOUND)
+  message(FATAL_ERROR "OpenMP was not found. The engine shares its work among the cores with it; g++ brings it along, "
+          "for clang it is a package of its own.\n  Debian, Ubuntu:  sudo apt-get install libomp-dev\n"
+          "  Fedora:          sudo dnf install libomp-devel\n  Homebrew:        brew install libomp\n"
+          "Then configure again.")
+endif()
+
 find_package(xtensor QUIET)
 if(NOT xtensor_FOUND)
   attn_missing(xtensor "Matrices are xtensor's.")

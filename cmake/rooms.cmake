@@ -6,12 +6,19 @@ add_library(attn_build INTERFACE)
 target_include_directories(attn_build INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(attn_build INTERFACE xtensor ${blas} ${CMAKE_DL_LIBS})
 
-# attn_room(core core/matrix.cpp ...): sources are relative to src/attn.
+# attn_room(core core/matrix.cpp ...): sources are relative to src/attn. With UPSTAIRS it is in the library only: the
+# chapters up to 9 do without it.
 function(attn_room name)
-  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/attn/ OUTPUT_VARIABLE sources)
+  cmake_parse_arguments(room "UPSTAIRS" "" "" ${ARGN})
+  list(TRANSFORM room_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/src/attn/ OUTPUT_VARIABLE sources)
   add_library(room-${name} OBJECT ${sources})
   target_link_libraries(room-${name} PRIVATE attn_build)
-  set_property(GLOBAL APPEND PROPERTY ATTN_ROOMS room-${name})
+  if(room_UPSTAIRS)
+    target_link_libraries(room-${name} PRIVATE OpenMP::OpenMP_CXX)
+    set_property(GLOBAL APPEND PROPERTY ATTN_ROOMS_UPSTAIRS room-${name})
+  else()
+    set_property(GLOBAL APPEND PROPERTY ATTN_ROOMS room-${name})
+  endif()
 endfunction()
 
 # attn_lesson(03 reference/scaling.cpp): what chapter 03 adds to the reference.
@@ -22,7 +29,7 @@ function(attn_lesson number)
   set_property(GLOBAL APPEND PROPERTY ATTN_LESSONS ${number})
 endfunction()
 
-# attn_objects(variable 03): the compiled rooms, and the lessons up to that chapter.
+# attn_objects(variable 03): the compiled rooms, and the lessons up to that chapter; 99 stands for everything.
 function(attn_objects variable number)
   get_property(parts GLOBAL PROPERTY ATTN_ROOMS)
   get_property(lessons GLOBAL PROPERTY ATTN_LESSONS)
@@ -31,6 +38,10 @@ function(attn_objects variable number)
       list(APPEND parts lesson-${lesson})
     endif()
   endforeach()
+  if(number EQUAL 99)
+    get_property(upstairs GLOBAL PROPERTY ATTN_ROOMS_UPSTAIRS)
+    list(APPEND parts ${upstairs})
+  endif()
   list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
   set(${variable} ${parts} PARENT_SCOPE)
 endfunction()
@@ -89,6 +100,14 @@ function(attn_chapter name)
   endforeach()
 endfunction()
 
+# attn_header_compiled_once(target header...): a target that only compiles headers; others borrow them by REUSE_FROM,
+# and must be built with the same options.
+function(attn_header_compiled_once target)
+  file(WRITE ${PROJECT_BINARY_DIR}/generated/${target}.cpp "int main() {}\n")
+  add_executable(${target} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/${target}.cpp)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()
+
 # attn_exercise(target 03 file TASK|ANSWER|MINE): a task must fail by its own assertion, an answer must pass.
 function(attn_exercise target number file kind)
   if(kind STREQUAL "MINE")
@@ -106,6 +125,7 @@ function(attn_exercise target number file kind)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/chapters)
   target_compile_options(${target} PRIVATE ${ATTN_QUICK_TO_COMPILE})
+  target_precompile_headers(${target} REUSE_FROM exercise_header)
   attn_link_up_to(${target} ${number})
 endfunction()
 
@@ -115,6 +135,7 @@ function(attn_test name)
   cmake_parse_arguments(test "BY_CHAPTER" "" "LABELS;SOURCES" ${ARGN})
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE test_setup attn_library catch_main)
+  target_precompile_headers(${name} REUSE_FROM test_header)
   if(NOT test_BY_CHAPTER)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}")

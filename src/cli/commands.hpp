@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -29,5 +30,17 @@ struct DialectsInput {
 
 /// Shows how two dialects differ, and by how much on the same weights and sentences.
 int dialects_command(const std::string& a, const std::string& b, const DialectsInput& input);
+
+/// What `attn bench` measures.
+struct BenchOptions {
+  std::vector<std::size_t> tokens = {512, 1024, 4096};  ///< target tokens of a batch
+  int threads = 0;                                      ///< the most threads; 0: as many as there are
+  bool all_threads_only = false;                        ///< not one thread too
+  std::size_t runs = 3;                                 ///< of each kind
+  std::string json;                                     ///< a file for every figure, or empty
+};
+
+/// `attn bench`: how fast the base model runs and trains here, against the same matrix products alone.
+int bench_command(const BenchOptions& options);
 
 }  // namespace attn

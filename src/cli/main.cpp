@@ -45,6 +45,19 @@ int run(int argc, char** argv) {
   dialects->add_option("--seed", sentences.seed, "of the random weights")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  attn::BenchOptions measure;
+  CLI::App* bench = app.add_subcommand("bench", "Measure how fast the engine runs and trains the base model here");
+  bench->add_option("--tokens", measure.tokens, "target tokens of a batch, several with commas")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench->add_option("--threads", measure.threads, "the most threads; all there are if not given")
+      ->check(CLI::Range(1, 4096));
+  bench->add_flag("--all-threads-only", measure.all_threads_only, "leave out the runs on one thread");
+  bench->add_option("--runs", measure.runs, "how often each is run")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  bench->add_option("--json", measure.json, "a file for every figure");
   CLI::App* doctor = app.add_subcommand("doctor", "Say what is found on this machine, and what to install");
 
   try {
@@ -62,6 +75,7 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*doctor) return attn::doctor_command();
+  if (*bench) return attn::bench_command(measure);
   if (*dialects)
     return dialects->count("A") == 0 ? attn::list_dialects_command()
                                      : attn::dialects_command(one, other, sentences);

@@ -21,6 +21,8 @@ const std::map<std::string, std::set<std::string>> below = {
     {"reference", {"core", "formats"}},
     {"drawing", {"core", "formats"}},
     {"golden", {"core", "formats"}},
+    {"engine", {"core", "formats"}},
+    {"training", {"core", "formats", "engine"}},
 };
 
 /// Only these files may include these libraries.

@@ -37,4 +37,9 @@ BlasInfo blas_info() {
   return info;
 }
 
+void leave_threads_to_callers() {
+  if (blas_info().threading != "pthread") return;
+  if (auto* set_threads = find<void(int)>("openblas_set_num_threads")) set_threads(1);
+}
+
 }  // namespace attn

@@ -20,4 +20,8 @@ struct BlasInfo {
 /// @return what it answers
 BlasInfo blas_info();
 
+/// Keeps a BLAS library that has threads of its own from starting them, for whoever calls it from many threads.
+/// One that shares OpenMP's does so by itself.
+void leave_threads_to_callers();
+
 }  // namespace attn

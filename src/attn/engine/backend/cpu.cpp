@@ -1,0 +1,520 @@
+#include "attn/engine/backend/cpu.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "attn/core/blas.hpp"
+#include "attn/core/errors.hpp"
+#include "attn/engine/backend/gemm.hpp"
+#include "attn/engine/backend/kernels.hpp"
+#include "attn/engine/backend/memory.hpp"
+
+namespace attn::engine {
+namespace {
+
+std::size_t threads_now() { return static_cast<std::size_t>(omp_get_max_threads()); }
+
+/// Work shared out evenly: f(first, last, thread) once on each thread that has any.
+template <class F>
+void share_out(std::size_t count, const F& f) {
+#pragma omp parallel
+  {
+    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+    const std::size_t first = count * thread / threads, last = count * (thread + 1) / threads;
+    if (first < last) f(first, last, thread);
+  }
+}
+
+float* row(View x, std::size_t i) { return x.data + i * x.stride; }
+
+/// A piece of memory of this thread's own, which stays from call to call.
+template <int which>
+float* scratch(std::size_t count) {
+  thread_local std::vector<float> memory;
+  if (memory.size() < count) memory.resize(count);
+  return memory.data();
+}
+
+/// What dropout multiplies a row of a sentence with, `width` numbers.
+const float* dropout_factors(const DropoutAt& dropout, std::size_t segment, std::size_t row_of_it,
+                             std::uint32_t site, std::size_t width) {
+  float* factors = scratch<0>(width);
+  const std::uint32_t key[2] = {static_cast<std::uint32_t>(dropout.seed) ^ dropout_key,
+                                static_cast<std::uint32_t>(dropout.seed >> 32)};
+  const std::uint32_t counter[3] = {site, dropout.step,
+                                    dropout.first_sequence + static_cast<std::uint32_t>(segment)};
+  kernels::dropout_factors(factors, width, dropout.p, key, counter, static_cast<std::uint32_t>(row_of_it * width));
+  return factors;
+}
+
+/// The same for one row of the batch after the other, which must come in order.
+class DropoutRows {
+ public:
+  DropoutRows(const DropoutAt& dropout, std::size_t width) : dropout_(dropout), width_(width) {}
+
+  /// For row i of the batch; nullptr where nothing is dropped.
+  const float* factors(std::size_t i) {
+    if (dropout_.p <= 0.0) return nullptr;
+    const auto& segments = dropout_.segments;
+    while (i >= segments[segment_].start + segments[segment_].length) ++segment_;
+    return dropout_factors(dropout_, segment_, i - segments[segment_].start, dropout_.site, width_);
+  }
+
+ private:
+  const DropoutAt& dropout_;
+  std::size_t width_;
+  std::size_t segment_ = 0;
+};
+
+/// What the normed row is divided by, as its inverse.
+float inverse_divisor(kernels::Moments moments, std::size_t n, NormForm form) {
+  const float width = static_cast<float>(n);
+  if (form.form == attn::NormForm::annotated) {
+    return 1.0f / (std::sqrt(moments.squares / (width - 1.0f)) + form.epsilon);
+  }
+  return 1.0f / std::sqrt(moments.squares / width + form.epsilon);
+}
+
+/// What label smoothing leaves to the target, gives to each other class, and to PAD.
+struct Shares {
+  double right, other, pad;
+};
+
+Shares shares(const LossForm& form, std::size_t classes) {
+  const double epsilon = form.label_smoothing, V = static_cast<double>(classes);
+  switch (form.smoothing) {
+    case Smoothing::all_classes:
+      return {1.0 - epsilon + epsilon / V, epsilon / V, epsilon / V};
+    case Smoothing::other_classes:
+      return {1.0 - epsilon, epsilon / (V - 1.0), epsilon / (V - 1.0)};
+    case Smoothing::other_classes_but_pad:
+      return {1.0 - epsilon, epsilon / (V - 2.0), 0.0};
+  }
+  return {};
+}
+
+class CpuBackend : public Backend {
+ public:
+  std::string name() const override {
+    const BlasInfo blas = blas_info();
+    return blas.library + ", " + blas.kernel + " kernels, " + std::to_string(threads_now()) + " threads";
+  }
+
+  void set_work(CpuWork work) { products_only_ = work == CpuWork::products_only; }
+
+  void pretend(bool on) override { pretends_ = on; }
+
+  float* allocate(std::size_t count) override { return allocate_floats(count); }
+  void release(float* memory, std::size_t count) override { release_floats(memory, count); }
+
+  void upload(View to, std::span<const float> from) override {
+    for (std::size_t i = 0; i < to.rows; ++i) std::copy_n(from.data() + i * to.columns, to.columns, row(to, i));
+  }
+
+  void download(View from, std::span<float> to) override {
+    for (std::size_t i = 0; i < from.rows; ++i)
+      std::copy_n(row(from, i), from.columns, to.data() + i * from.columns);
+  }
+
+  void copy(View from, View to) override {
+    if (idle()) return;
+    share_out(from.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) std::copy_n(row(from, i), from.columns, row(to, i));
+    });
+  }
+
+  void zero(View x) override {
+    if (idle()) return;
+    if (x.rows == 1) {  // one long row, such as all gradients
+      share_out(x.columns, [&](std::size_t first, std::size_t last, std::size_t) {
+        std::fill(x.data + first, x.data + last, 0.0f);
+      });
+      return;
+    }
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) std::fill_n(row(x, i), x.columns, 0.0f);
+    });
+  }
+
+  void add(View x, View y) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) kernels::add(row(x, i), row(y, i), x.columns);
+    });
+  }
+
+  void product(View A, Turned A_turned, View B, Turned B_turned, View C, bool add) override {
+    const bool a = A_turned == Turned::yes, b = B_turned == Turned::yes;
+    const std::size_t n = a ? A.columns : A.rows, k = a ? A.rows : A.columns;
+    const std::size_t k_too = b ? B.columns : B.rows, m = b ? B.rows : B.columns;
+    if (k != k_too || C.rows != n || C.columns != m) {
+      refuse("product", "shapes that fit",
+             std::to_string(n) + "x" + std::to_string(k) + " times " + std::to_string(k_too) + "x" +
+                 std::to_string(m) + " into " + std::to_string(C.rows) + "x" + std::to_string(C.columns));
+    }
+    if (!pretends_) parallel_gemm(A, a, B, b, C, add);
+  }
+
+  void add_bias(View x, const float* bias) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) kernels::add(bias, row(x, i), x.columns);
+    });
+  }
+
+  void add_column_sums(View dy, float* dbias) override {
+    if (idle()) return;
+    share_out(dy.columns, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = 0; i < dy.rows; ++i) kernels::add(row(dy, i) + first, dbias + first, last - first);
+    });
+  }
+
+  void activate(View x, const float* bias, Activation activation, const DropoutAt& dropout, View y) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        if (activation == Activation::relu) {
+          kernels::bias_relu(row(x, i), bias, x.columns);
+          if (y.data != x.data) std::copy_n(row(x, i), x.columns, row(y, i));
+        } else {
+          kernels::bias_swish(row(x, i), bias, row(y, i), x.columns);
+        }
+        const float* factors = dropped.factors(i);
+        if (factors != nullptr) kernels::multiply(row(y, i), factors, row(y, i), x.columns);
+      }
+    });
+  }
+
+  void activate_backward(View x, Activation activation, const DropoutAt& dropout, View dy) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        const float* factors = dropped.factors(i);
+        if (factors != nullptr) kernels::multiply(row(dy, i), factors, row(dy, i), x.columns);
+        const auto back = activation == Activation::relu ? kernels::relu_backward : kernels::swish_backward;
+        back(row(x, i), row(dy, i), x.columns);
+      }
+    });
+  }
+
+  void residual(View x, const float* bias, const DropoutAt& dropout, View f) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        kernels::residual(row(x, i), bias, dropped.factors(i), row(f, i), x.columns);
+      }
+    });
+  }
+
+  void dropout(View x, const DropoutAt& dropout, View y) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        const float* factors = dropped.factors(i);
+        if (factors != nullptr) {
+          kernels::multiply(row(x, i), factors, row(y, i), x.columns);
+        } else if (y.data != x.data) {
+          std::copy_n(row(x, i), x.columns, row(y, i));
+        }
+      }
+    });
+  }
+
+  void norm(View x, const float* gamma, const float* beta, NormForm form, View y, float* stats) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) norm_row(x, i, gamma, beta, form, y, stats);
+    });
+  }
+
+  void residual_norm(View x, const float* bias, const DropoutAt& dropout, View f, const float* gamma,
+                     const float* beta, NormForm form, View y, float* stats) override {
+    if (idle()) return;
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        kernels::residual(row(x, i), bias, dropped.factors(i), row(f, i), x.columns);
+        norm_row(f, i, gamma, beta, form, y, stats);
+      }
+    });
+  }
+
+  void norm_backward(View x, const float* gamma, NormForm form, const float* stats, View dy, View dx, bool add,
+                     float* dgamma, float* dbeta) override {
+    if (idle()) return;
+    const std::size_t d = x.columns;
+    float* partial = partial_sums(2 * d);
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      float* own = partial + thread * 2 * d;
+      for (std::size_t i = first; i < last; ++i) {
+        const float mean = stats[2 * i], inverse = stats[2 * i + 1];
+        const auto sums =
+            kernels::norm_backward_sums(row(x, i), mean, inverse, gamma, row(dy, i), own, own + d, d);
+        kernels::norm_backward(row(x, i), mean, inverse, gamma, row(dy, i), sums.plain / static_cast<float>(d),
+                               slope_of_divisor(sums.normed, inverse, d, form), add, row(dx, i), d);
+      }
+    });
+    for (std::size_t thread = 0; thread < threads_now(); ++thread) {  // always in this order: the same bits
+      kernels::add(partial + thread * 2 * d, dgamma, d);
+      kernels::add(partial + thread * 2 * d + d, dbeta, d);
+    }
+  }
+
+  void attention(const AttentionPlan& plan, View Q, View K, View V, float* weights, View out) override {
+    if (pretends_) return;
+    each_head(plan, [&](std::size_t sentence, std::size_t head) {
+      const auto [q, k] = std::pair(plan.queries[sentence], plan.keys[sentence]);
+      const View Q_h = part(Q, q, head, plan.h), K_h = part(K, k, head, plan.h), V_h = part(V, k, head, plan.h);
+      const View A = weights_of(plan, sentence, head, weights);
+      gemm(scale_of(Q_h), Q_h, false, K_h, true, A, false);
+      View mixing = A;
+      if (!products_only_) {
+        for (std::size_t i = 0; i < q.length && k.length > 0; ++i) {
+          kernels::softmax(row(A, i), plan.causal ? std::min(i + 1, k.length) : k.length, k.length);
+        }
+        mixing = dropped_weights(plan, sentence, head, A);
+      }
+      gemm(1.0f, mixing, false, V_h, false, part(out, q, head, plan.h), false);
+    });
+  }
+
+  void attention_backward(const AttentionPlan& plan, View Q, View K, View V, float* weights, View dout, View dQ,
+                          View dK, View dV) override {
+    if (pretends_) return;
+    each_head(plan, [&](std::size_t sentence, std::size_t head) {
+      const auto [q, k] = std::pair(plan.queries[sentence], plan.keys[sentence]);
+      const View Q_h = part(Q, q, head, plan.h), K_h = part(K, k, head, plan.h), V_h = part(V, k, head, plan.h);
+      const View dout_h = part(dout, q, head, plan.h);
+      const View A = weights_of(plan, sentence, head, weights);
+      const View mixing = products_only_ ? A : dropped_weights(plan, sentence, head, A);
+      gemm(1.0f, mixing, true, dout_h, false, part(dV, k, head, plan.h), false);
+      const View dA = {scratch<2>(q.length * k.length), q.length, k.length, k.length};
+      gemm(1.0f, dout_h, false, V_h, true, dA, false);
+      if (!products_only_) weights_backward(plan, sentence, head, A, dA, scale_of(Q_h));
+      gemm(1.0f, dA, false, K_h, false, part(dQ, q, head, plan.h), false);
+      gemm(1.0f, dA, true, Q_h, false, part(dK, k, head, plan.h), false);
+    });
+  }
+
+  void embed(std::span<const int> tokens, View table, float scale, View positions, const DropoutAt& dropout,
+             View x) override {
+    if (idle()) return;
+    share_out(tokens.size(), [&](std::size_t first, std::size_t last, std::size_t) {
+      DropoutRows dropped(dropout, x.columns);
+      std::size_t segment = 0;
+      for (std::size_t i = first; i < last; ++i) {
+        while (i >= dropout.segments[segment].start + dropout.segments[segment].length) ++segment;
+        std::copy_n(row(positions, i - dropout.segments[segment].start), x.columns, row(x, i));
+        if (tokens[i] >= 0)
+          kernels::add_scaled(scale, row(table, static_cast<std::size_t>(tokens[i])), row(x, i), x.columns);
+        const float* factors = dropped.factors(i);
+        if (factors != nullptr) kernels::multiply(row(x, i), factors, row(x, i), x.columns);
+      }
+    });
+  }
+
+  void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropped, View dx,
+                      View dtable) override {
+    if (idle()) return;
+    dropout(dx, dropped, dx);
+    share_out(dx.columns, [&](std::size_t first, std::size_t last, std::size_t) {  // so that no two meet in a row
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (tokens[i] < 0) continue;
+        kernels::add_scaled(scale, row(dx, i) + first, row(dtable, static_cast<std::size_t>(tokens[i])) + first,
+                            last - first);
+      }
+    });
+  }
+
+  double cross_entropy(View logits, std::span<const int> targets, const LossForm& form, double scale,
+                       double& nll) override {
+    if (idle()) return 0.0;
+    const Shares share = shares(form, logits.columns);
+    sums_.assign(2 * threads_now(), 0.0);
+    share_out(logits.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      double loss = 0.0, plain = 0.0;
+      for (std::size_t i = first; i < last; ++i)
+        loss_of_row(logits, i, targets[i], form.pad, share, scale, loss, plain);
+      sums_[2 * thread] = loss, sums_[2 * thread + 1] = plain;
+    });
+    double loss = 0.0;
+    for (std::size_t thread = 0; thread < threads_now(); ++thread) {
+      loss += sums_[2 * thread], nll += sums_[2 * thread + 1];
+    }
+    return loss;
+  }
+
+  double sum_of_squares(View x) override {
+    if (idle()) return 0.0;
+    sums_.assign(threads_now(), 0.0);
+    const bool one_row = x.rows == 1;
+    share_out(one_row ? x.columns : x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      if (one_row) {
+        sums_[thread] = kernels::sum_of_squares(x.data + first, last - first);
+        return;
+      }
+      for (std::size_t i = first; i < last; ++i) sums_[thread] += kernels::sum_of_squares(row(x, i), x.columns);
+    });
+    return std::accumulate(sums_.begin(), sums_.end(), 0.0);
+  }
+
+  void adam(const AdamStep& step, View parameters, View gradients, View mean, View square) override {
+    if (idle()) return;
+    const auto t = static_cast<double>(step.t);
+    const double correction_1 = 1.0 - std::pow(step.beta_1, t), correction_2 = 1.0 - std::pow(step.beta_2, t);
+    const kernels::Adam each = {static_cast<float>(step.gradient_scale),
+                                static_cast<float>(step.beta_1),
+                                static_cast<float>(1.0 - step.beta_1),
+                                static_cast<float>(step.beta_2),
+                                static_cast<float>(1.0 - step.beta_2),
+                                static_cast<float>(step.rate / correction_1),
+                                static_cast<float>(1.0 / std::sqrt(correction_2)),
+                                static_cast<float>(step.epsilon)};
+    share_out(parameters.columns, [&](std::size_t first, std::size_t last, std::size_t) {
+      kernels::adam(each, parameters.data + first, gradients.data + first, mean.data + first, square.data + first,
+                    last - first);
+    });
+  }
+
+  void top_k(View x, std::size_t k, std::span<float> values, std::span<int> places) override {
+    if (k > x.columns)
+      refuse("top_k", "at most " + std::to_string(x.columns) + ", as there are", std::to_string(k));
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+      thread_local std::vector<int> order;
+      order.resize(x.columns);
+      for (std::size_t i = first; i < last; ++i) {
+        const float* numbers = row(x, i);
+        std::iota(order.begin(), order.end(), 0);
+        const auto before = [&](int a, int b) {
+          return numbers[a] != numbers[b] ? numbers[a] > numbers[b] : a < b;
+        };
+        std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(), before);
+        for (std::size_t j = 0; j < k; ++j) {
+          values[i * k + j] = numbers[order[j]];
+          places[i * k + j] = order[j];
+        }
+      }
+    });
+  }
+
+ private:
+  /// Whether everything but products is left out.
+  bool idle() const { return products_only_ || pretends_; }
+
+  static void norm_row(View x, std::size_t i, const float* gamma, const float* beta, NormForm form, View y,
+                       float* stats) {
+    const kernels::Moments moments = kernels::moments(row(x, i), x.columns);
+    const float inverse = inverse_divisor(moments, x.columns, form);
+    kernels::norm(row(x, i), moments.mean, inverse, gamma, beta, row(y, i), x.columns);
+    stats[2 * i] = moments.mean;
+    stats[2 * i + 1] = inverse;
+  }
+
+  /// How much of the normed row is taken off because the divisor moves with x.
+  static float slope_of_divisor(float sum, float inverse, std::size_t n, NormForm form) {
+    const float width = static_cast<float>(n);
+    if (form.form == attn::NormForm::standard) return sum * inverse / width;
+    const float deviation = 1.0f / inverse - form.epsilon;
+    return deviation > 0.0f ? sum / (deviation * (width - 1.0f)) : 0.0f;
+  }
+
+  /// f(sentence, head) for each, shared out among the threads.
+  template <class F>
+  static void each_head(const AttentionPlan& plan, const F& f) {
+    const auto count = static_cast<std::ptrdiff_t>(plan.queries.size() * plan.h);
+    const auto h = static_cast<std::ptrdiff_t>(plan.h);
+#pragma omp parallel for schedule(static)
+    for (std::ptrdiff_t i = 0; i < count; ++i) f(static_cast<std::size_t>(i / h), static_cast<std::size_t>(i % h));
+  }
+
+  /// One head of one sentence.
+  static View part(View all, Segment segment, std::size_t head, std::size_t h) {
+    const std::size_t d = all.columns / h;
+    return all.rows_from(segment.start, segment.length).columns_from(head * d, d);
+  }
+
+  static View weights_of(const AttentionPlan& plan, std::size_t sentence, std::size_t head, float* weights) {
+    const std::size_t n_q = plan.queries[sentence].length, n_k = plan.keys[sentence].length;
+    return {weights + plan.weights_at[sentence] + head * n_q * n_k, n_q, n_k, n_k};
+  }
+
+  static float scale_of(View Q_h) { return 1.0f / std::sqrt(static_cast<float>(Q_h.columns)); }
+
+  /// The weights that mix: a copy with some of them dropped, or the weights themselves.
+  static View dropped_weights(const AttentionPlan& plan, std::size_t sentence, std::size_t head, View A) {
+    if (plan.dropout.p <= 0.0) return A;
+    const View copy = {scratch<1>(A.rows * A.columns), A.rows, A.columns, A.columns};
+    for (std::size_t i = 0; i < A.rows; ++i) {
+      const std::uint32_t site = plan.dropout.site + static_cast<std::uint32_t>(head);
+      kernels::multiply(row(A, i), dropout_factors(plan.dropout, sentence, i, site, A.columns), row(copy, i),
+                        A.columns);
+    }
+    return copy;
+  }
+
+  /// dA, the gradient of the weights that mix, becomes that of the scores before they are scaled.
+  static void weights_backward(const AttentionPlan& plan, std::size_t sentence, std::size_t head, View A, View dA,
+                               float scale) {
+    for (std::size_t i = 0; i < A.rows; ++i) {
+      if (plan.dropout.p > 0.0) {
+        const std::uint32_t site = plan.dropout.site + static_cast<std::uint32_t>(head);
+        kernels::multiply(row(dA, i), dropout_factors(plan.dropout, sentence, i, site, A.columns), row(dA, i),
+                          A.columns);
+      }
+      kernels::softmax_backward(row(A, i), row(dA, i), scale, A.columns);
+    }
+  }
+
+  /// Adds to the loss of a row, smoothed and plain, and makes its gradient.
+  static void loss_of_row(View logits, std::size_t i, int target, int pad, const Shares& share, double scale,
+                          double& loss, double& plain) {
+    float* z = row(logits, i);
+    const std::size_t V = logits.columns;
+    if (target == pad) {
+      if (scale != 0.0) std::fill_n(z, V, 0.0f);
+      return;
+    }
+    const auto y = static_cast<std::size_t>(target);
+    const bool pad_is_class = pad >= 0 && static_cast<std::size_t>(pad) < V;
+    const kernels::LogSum sum = kernels::log_sum(z, V);
+    const double log_sum = sum.largest + std::log(static_cast<double>(sum.sum));
+    double mean = (share.right - share.other) * z[y];  // of the logits, weighted by their shares
+    if (share.other > 0.0) mean += share.other * sum.total;
+    if (pad_is_class && share.pad != share.other) mean += (share.pad - share.other) * z[pad];
+    loss += log_sum - mean;
+    plain += log_sum - z[y];
+    if (scale == 0.0) return;
+    kernels::scaled_softmax(z, static_cast<float>(log_sum), static_cast<float>(scale),
+                            static_cast<float>(scale * share.other), V);
+    z[y] -= static_cast<float>(scale * (share.right - share.other));
+    if (pad_is_class) z[pad] -= static_cast<float>(scale * (share.pad - share.other));
+  }
+
+  float* partial_sums(std::size_t count) {
+    partial_.assign(count * threads_now(), 0.0f);
+    return partial_.data();
+  }
+
+  bool products_only_ = false, pretends_ = false;
+  std::vector<float> partial_;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() {
+  leave_threads_to_callers();
+  return std::make_unique<CpuBackend>();
+}
+
+void set_cpu_work(Backend& backend, CpuWork work) { dynamic_cast<CpuBackend&>(backend).set_work(work); }
+
+}  // namespace attn::engine

@@ -1,0 +1,213 @@
+#include "attn/engine/backend/kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+// Without knowing the processor a compiler uses a quarter of it, or less. g++ makes each function three times, and
+// the right one is chosen when the program starts. (Under sanitizers it would be chosen before they are ready.)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ATTN_KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define ATTN_INLINE inline __attribute__((always_inline))
+#else
+#define ATTN_KERNEL
+#define ATTN_INLINE inline
+#endif
+
+namespace attn::engine::kernels {
+namespace {
+
+/// e^x to about one part in ten million: 2^k times the series of e on half an octave. Below -87 it gives 1e-38 and
+/// not 0; above 88, what it gives at 88.
+ATTN_INLINE float exponential(float x) {
+  const float clamped = std::min(std::max(x, -87.0f), 88.0f);
+  const float k = std::rint(clamped * 1.44269504f);
+  const float r = clamped - k * (355.0f / 512) - k * -2.12194440e-4f;  // ln 2 in two parts, the first one exact
+  float p = 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return p * std::bit_cast<float>((static_cast<std::int32_t>(k) + 127) << 23);
+}
+
+}  // namespace
+
+ATTN_KERNEL void dropout_factors(float* factors, std::size_t count, double p, const std::uint32_t key[2],
+                                 const std::uint32_t counter[3], std::uint32_t first_index) {
+  constexpr std::size_t lanes = 16;
+  const float kept = static_cast<float>(1.0 / (1.0 - p));
+  // bits * 2^-32 < p, in whole numbers
+  const auto threshold = static_cast<std::uint32_t>(std::ceil(p * 0x1p32));
+  std::size_t at = 0;
+  for (std::uint32_t block = first_index / 4; at < count; block += lanes) {
+    std::uint32_t a[lanes], b[lanes], c[lanes], d[lanes];
+    for (std::size_t i = 0; i < lanes; ++i) {
+      a[i] = block + static_cast<std::uint32_t>(i), b[i] = counter[0], c[i] = counter[1], d[i] = counter[2];
+    }
+    std::uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; ++round) {
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const std::uint64_t x = std::uint64_t{0xD2511F53} * a[i], y = std::uint64_t{0xCD9E8D57} * c[i];
+        a[i] = static_cast<std::uint32_t>(y >> 32) ^ b[i] ^ k0;
+        b[i] = static_cast<std::uint32_t>(y);
+        c[i] = static_cast<std::uint32_t>(x >> 32) ^ d[i] ^ k1;
+        d[i] = static_cast<std::uint32_t>(x);
+      }
+      k0 += 0x9E3779B9, k1 += 0xBB67AE85;
+    }
+    float out[4 * lanes];
+    for (std::size_t i = 0; i < lanes; ++i) {
+      out[4 * i] = a[i] < threshold ? 0.0f : kept;
+      out[4 * i + 1] = b[i] < threshold ? 0.0f : kept;
+      out[4 * i + 2] = c[i] < threshold ? 0.0f : kept;
+      out[4 * i + 3] = d[i] < threshold ? 0.0f : kept;
+    }
+    const std::size_t skip = at == 0 ? first_index % 4 : 0;
+    const std::size_t taken = std::min(count - at, 4 * lanes - skip);
+    std::copy_n(out + skip, taken, factors + at);
+    at += taken;
+  }
+}
+
+ATTN_KERNEL void multiply(const float* x, const float* f, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = x[i] * f[i];
+}
+
+ATTN_KERNEL void add(const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += x[i];
+}
+
+ATTN_KERNEL void add_scaled(float s, const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += s * x[i];
+}
+
+ATTN_KERNEL void bias_relu(float* x, const float* bias, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float sum = x[i] + bias[i];
+    x[i] = sum < 0.0f ? 0.0f : sum;
+  }
+}
+
+ATTN_KERNEL void bias_swish(float* x, const float* bias, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] += bias[i];
+    y[i] = x[i] / (1.0f + exponential(-x[i]));
+  }
+}
+
+ATTN_KERNEL void relu_backward(const float* y, float* dy, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) dy[i] = y[i] > 0.0f ? dy[i] : 0.0f;
+}
+
+ATTN_KERNEL void swish_backward(const float* x, float* dy, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float s = 1.0f / (1.0f + exponential(-x[i]));
+    dy[i] *= s * (1.0f + x[i] * (1.0f - s));
+  }
+}
+
+ATTN_KERNEL void residual(const float* x, const float* bias, const float* factors, float* f, std::size_t n) {
+  if (bias != nullptr) add(bias, f, n);
+  if (factors != nullptr) multiply(f, factors, f, n);
+  add(x, f, n);
+}
+
+ATTN_KERNEL Moments moments(const float* x, std::size_t n) {
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += x[i];
+  const float mean = sum / static_cast<float>(n);
+  float squares = 0.0f;
+#pragma omp simd reduction(+ : squares)
+  for (std::size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  return {mean, squares};
+}
+
+ATTN_KERNEL void norm(const float* x, float mean, float inverse, const float* gamma, const float* beta, float* y,
+                      std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * inverse * gamma[i] + beta[i];
+}
+
+ATTN_KERNEL NormSums norm_backward_sums(const float* x, float mean, float inverse, const float* gamma,
+                                        const float* dy, float* dgamma, float* dbeta, std::size_t n) {
+  float plain = 0.0f, normed = 0.0f;
+#pragma omp simd reduction(+ : plain, normed)
+  for (std::size_t i = 0; i < n; ++i) {
+    const float x_normed = (x[i] - mean) * inverse, g = dy[i] * gamma[i];
+    dgamma[i] += dy[i] * x_normed;
+    dbeta[i] += dy[i];
+    plain += g;
+    normed += g * x_normed;
+  }
+  return {plain, normed};
+}
+
+ATTN_KERNEL void norm_backward(const float* x, float mean, float inverse, const float* gamma, const float* dy,
+                               float a, float b, bool add, float* dx, std::size_t n) {
+  if (add) {
+    for (std::size_t i = 0; i < n; ++i) {
+      dx[i] += inverse * (dy[i] * gamma[i] - a) - b * (x[i] - mean) * inverse;
+    }
+  } else {
+    for (std::size_t i = 0; i < n; ++i) dx[i] = inverse * (dy[i] * gamma[i] - a) - b * (x[i] - mean) * inverse;
+  }
+}
+
+ATTN_KERNEL void softmax(float* x, std::size_t visible, std::size_t n) {
+  float largest = -INFINITY;
+#pragma omp simd reduction(max : largest)
+  for (std::size_t i = 0; i < visible; ++i) largest = x[i] > largest ? x[i] : largest;
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < visible; ++i) sum += x[i] = exponential(x[i] - largest);
+  const float inverse = 1.0f / sum;
+  for (std::size_t i = 0; i < visible; ++i) x[i] *= inverse;
+  for (std::size_t i = visible; i < n; ++i) x[i] = 0.0f;
+}
+
+ATTN_KERNEL void softmax_backward(const float* A, float* dA, float scale, std::size_t n) {
+  float both = 0.0f;
+#pragma omp simd reduction(+ : both)
+  for (std::size_t i = 0; i < n; ++i) both += A[i] * dA[i];
+  for (std::size_t i = 0; i < n; ++i) dA[i] = A[i] * (dA[i] - both) * scale;
+}
+
+ATTN_KERNEL LogSum log_sum(const float* x, std::size_t n) {
+  float largest = -INFINITY, total = 0.0f;
+#pragma omp simd reduction(max : largest) reduction(+ : total)
+  for (std::size_t i = 0; i < n; ++i) {
+    largest = x[i] > largest ? x[i] : largest;
+    total += x[i];
+  }
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += exponential(x[i] - largest);
+  return {largest, sum, total};
+}
+
+ATTN_KERNEL void scaled_softmax(float* x, float shift, float s, float c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = s * exponential(x[i] - shift) - c;
+}
+
+ATTN_KERNEL double sum_of_squares(const float* x, std::size_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
+  return sum;
+}
+
+ATTN_KERNEL void adam(const Adam& step, float* theta, const float* gradient, float* mean, float* square,
+                      std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float g = gradient[i] * step.gradient_scale;
+    mean[i] = step.keep_1 * mean[i] + step.take_1 * g;
+    square[i] = step.keep_2 * square[i] + step.take_2 * g * g;
+    theta[i] -= step.rate * mean[i] / (std::sqrt(square[i]) * step.root_scale + step.epsilon);
+  }
+}
+
+}  // namespace attn::engine::kernels

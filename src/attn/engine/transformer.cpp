@@ -1,0 +1,238 @@
+#include "attn/engine/transformer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attn/core/errors.hpp"
+#include "attn/engine/positions.hpp"
+
+namespace attn::engine {
+namespace {
+
+constexpr std::size_t logits_at_once = std::size_t{4} << 20;  // floats
+
+std::size_t longest(std::span<const Segment> segments) {
+  std::size_t length = 0;
+  for (const Segment& segment : segments) length = std::max(length, segment.length);
+  return length;
+}
+
+std::string layer_name(const char* stack, std::size_t i) { return std::string(stack) + "." + std::to_string(i); }
+
+}  // namespace
+
+struct Transformer::EncoderLayer {
+  EncoderLayer(const Parameters& parameters, const Config& config, const std::string& name)
+      : self(parameters, config, name + ".self", false),
+        around_self(parameters, config, name + ".self"),
+        feed_forward(parameters, config, name + ".feed_forward"),
+        around_feed_forward(parameters, config, name + ".feed_forward") {}
+
+  View forward(Pass& pass, View x, std::span<const Segment> segments) {
+    const View z = around_self.before(pass, x);
+    const View f = self.forward(pass, z, segments, z, segments, false);
+    const View y = around_self.after(pass, x, f, self.output_bias(), segments);
+    const View g = feed_forward.forward(pass, around_feed_forward.before(pass, y), segments);
+    return around_feed_forward.after(pass, y, g, feed_forward.output_bias(), segments);
+  }
+
+  /// The gradient of what came out becomes that of what went in.
+  void backward(Pass& pass, View dx) {
+    const Arena::Mark mark = pass.arena.mark();
+    auto part = around_feed_forward.backward_after(pass, dx);
+    feed_forward.backward(pass, part.df, part.dx, part.add);
+    around_feed_forward.backward_before(pass, part, dx);
+    part = around_self.backward_after(pass, dx);
+    self.backward(pass, part.df, part.dx, part.add, {});
+    around_self.backward_before(pass, part, dx);
+    pass.arena.rewind(mark);
+  }
+
+  Attention self;
+  Residual around_self;
+  FeedForward feed_forward;
+  Residual around_feed_forward;
+};
+
+struct Transformer::DecoderLayer {
+  DecoderLayer(const Parameters& parameters, const Config& config, const std::string& name)
+      : self(parameters, config, name + ".self", false),
+        around_self(parameters, config, name + ".self"),
+        cross(parameters, config, name + ".cross", true),
+        around_cross(parameters, config, name + ".cross"),
+        feed_forward(parameters, config, name + ".feed_forward"),
+        around_feed_forward(parameters, config, name + ".feed_forward") {}
+
+  View forward(Pass& pass, View x, std::span<const Segment> segments, View memory,
+               std::span<const Segment> sources) {
+    const View z = around_self.before(pass, x);
+    const View f = self.forward(pass, z, segments, z, segments, true);
+    const View y = around_self.after(pass, x, f, self.output_bias(), segments);
+    const View g = cross.forward(pass, around_cross.before(pass, y), segments, memory, sources, false);
+    const View w = around_cross.after(pass, y, g, cross.output_bias(), segments);
+    const View k = feed_forward.forward(pass, around_feed_forward.before(pass, w), segments);
+    return around_feed_forward.after(pass, w, k, feed_forward.output_bias(), segments);
+  }
+
+  /// The gradient of what came out becomes that of what went in; that of the memory is added to dmemory.
+  void backward(Pass& pass, View dx, View dmemory) {
+    const Arena::Mark mark = pass.arena.mark();
+    auto part = around_feed_forward.backward_after(pass, dx);
+    feed_forward.backward(pass, part.df, part.dx, part.add);
+    around_feed_forward.backward_before(pass, part, dx);
+    part = around_cross.backward_after(pass, dx);
+    cross.backward(pass, part.df, part.dx, part.add, dmemory);
+    around_cross.backward_before(pass, part, dx);
+    part = around_self.backward_after(pass, dx);
+    self.backward(pass, part.df, part.dx, part.add, {});
+    around_self.backward_before(pass, part, dx);
+    pass.arena.rewind(mark);
+  }
+
+  Attention self;
+  Residual around_self;
+  Attention cross;
+  Residual around_cross;
+  FeedForward feed_forward;
+  Residual around_feed_forward;
+};
+
+Transformer::Transformer(const Config& config, Backend& backend)
+    : config_(config), backend_(backend), parameters_(config, backend), arena_(backend) {
+  source_table_ = parameters_.at("embedding");
+  target_table_ = parameters_.at(config.tied ? "embedding" : "target_embedding");
+  projection_ = parameters_.at(config.tied ? "embedding" : "projection.W");
+  for (std::size_t i = 0; i < config.encoder_layers; ++i) {
+    encoder_.emplace_back(parameters_, config_, layer_name("encoder", i));
+  }
+  for (std::size_t i = 0; i < config.decoder_layers; ++i) {
+    decoder_.emplace_back(parameters_, config_, layer_name("decoder", i));
+  }
+  if (!config.dialect.final_norm) return;
+  for (const char* stack : {"encoder.norm", "decoder.norm"})
+    final_norms_.emplace_back(parameters_, config_, stack);
+}
+
+Transformer::~Transformer() { backend_.release(positions_.data, positions_.rows * positions_.columns); }
+
+Loss Transformer::loss(const Batch& batch, const LossForm& form) {
+  arena_.reset();
+  grow_positions(batch);
+  Pass pass{backend_, arena_};
+  const View states = decode(pass, batch, encode(pass, batch));
+  return project(pass, batch, form, 0.0, states, {});
+}
+
+Loss Transformer::add_gradients(const Batch& batch, const LossForm& form, const Training& training) {
+  arena_.reset();
+  grow_positions(batch);
+  Pass pass{backend_, arena_, training.dropout, training.seed, training.step, training.first_sequence};
+  const View memory = encode(pass, batch);
+  const View states = decode(pass, batch, memory);
+  const View dstates = arena_.matrix(states.rows, states.columns);
+  const Loss loss = project(pass, batch, form, training.gradient_scale, states, dstates);
+  const View dmemory = arena_.matrix(memory.rows, memory.columns);
+  backend_.zero(dmemory);
+  decode_backward(pass, batch, dstates, dmemory);
+  encode_backward(pass, batch, dmemory);
+  return loss;
+}
+
+void Transformer::reserve(const Batch& largest) {
+  backend_.pretend(true);
+  add_gradients(largest, {}, {});
+  backend_.pretend(false);
+  arena_.reset();
+}
+
+std::vector<float> Transformer::logits(const Batch& batch) {
+  arena_.reset();
+  grow_positions(batch);
+  Pass pass{backend_, arena_};
+  const View states = decode(pass, batch, encode(pass, batch));
+  const View all = arena_.matrix(states.rows, projection_.rows);
+  backend_.product(states, Turned::no, projection_, Turned::yes, all, false);
+  if (config_.dialect.output_bias) backend_.add_bias(all, parameters_.at("projection.b").data);
+  std::vector<float> numbers(all.rows * all.columns);
+  backend_.download(all, numbers);
+  return numbers;
+}
+
+void Transformer::grow_positions(const Batch& batch) {
+  const std::size_t n = std::max(longest(batch.source.segments), longest(batch.input.segments));
+  if (n <= positions_.rows) return;
+  backend_.release(positions_.data, positions_.rows * positions_.columns);
+  const std::size_t d = config_.d_model, rows = std::max(n, 2 * positions_.rows);
+  positions_ = {backend_.allocate(rows * d), rows, d, d};
+  backend_.upload(positions_, position_table(rows, d, config_.dialect));
+}
+
+View Transformer::embed(Pass& pass, const Packed& packed, View table, DropoutAt& dropout) {
+  dropout = pass.take_sites(packed.segments);
+  const View x = arena_.matrix(packed.tokens.size(), config_.d_model);
+  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
+  backend_.embed(packed.tokens, table, scale, positions_, dropout, x);
+  return x;
+}
+
+View Transformer::encode(Pass& pass, const Batch& batch) {
+  View x = embed(pass, batch.source, source_table_, source_dropout_);
+  for (EncoderLayer& layer : encoder_) x = layer.forward(pass, x, batch.source.segments);
+  return final_norms_.empty() ? x : final_norms_[0].forward(pass, x);
+}
+
+View Transformer::decode(Pass& pass, const Batch& batch, View memory) {
+  View x = embed(pass, batch.input, target_table_, input_dropout_);
+  for (DecoderLayer& layer : decoder_) {
+    x = layer.forward(pass, x, batch.input.segments, memory, batch.source.segments);
+  }
+  return final_norms_.empty() ? x : final_norms_[1].forward(pass, x);
+}
+
+/// States to logits to a loss, some rows at a time: all logits of a batch would take more memory than all the
+/// rest.
+Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates) {
+  form.pad = config_.pad;
+  const Arena::Mark mark = pass.arena.mark();
+  const std::size_t V = projection_.rows;
+  const std::size_t chunk =
+      std::clamp(logits_at_once / V, std::size_t{64}, std::max(states.rows, std::size_t{64}));
+  const View dprojection = parameters_.gradient_at(config_.tied ? "embedding" : "projection.W");
+  const bool biased = config_.dialect.output_bias;
+  Loss loss;
+  const View room = pass.arena.matrix(std::min(chunk, states.rows), V);
+  for (std::size_t first = 0; first < states.rows; first += chunk) {
+    const std::size_t count = std::min(chunk, states.rows - first);
+    const View logits = room.rows_from(0, count), some = states.rows_from(first, count);
+    backend_.product(some, Turned::no, projection_, Turned::yes, logits, false);
+    if (biased) backend_.add_bias(logits, parameters_.at("projection.b").data);
+    const std::span<const int> targets = std::span(batch.target).subspan(first, count);
+    loss.sum += backend_.cross_entropy(logits, targets, form, scale, loss.nll);
+    loss.tokens += static_cast<std::size_t>(
+        std::count_if(targets.begin(), targets.end(), [&](int t) { return t != form.pad; }));
+    if (dstates.data == nullptr) continue;
+    backend_.product(logits, Turned::no, projection_, Turned::no, dstates.rows_from(first, count), false);
+    backend_.product(logits, Turned::yes, some, Turned::no, dprojection, true);
+    if (biased) backend_.add_column_sums(logits, parameters_.gradient_at("projection.b").data);
+  }
+  pass.arena.rewind(mark);
+  return loss;
+}
+
+void Transformer::decode_backward(Pass& pass, const Batch& batch, View dstates, View dmemory) {
+  if (!final_norms_.empty()) final_norms_[1].backward(pass, dstates, dstates, false);
+  for (auto layer = decoder_.rbegin(); layer != decoder_.rend(); ++layer) layer->backward(pass, dstates, dmemory);
+  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
+  backend_.embed_backward(batch.input.tokens, scale, input_dropout_, dstates,
+                          parameters_.gradient_at(config_.tied ? "embedding" : "target_embedding"));
+}
+
+void Transformer::encode_backward(Pass& pass, const Batch& batch, View dmemory) {
+  if (!final_norms_.empty()) final_norms_[0].backward(pass, dmemory, dmemory, false);
+  for (auto layer = encoder_.rbegin(); layer != encoder_.rend(); ++layer) layer->backward(pass, dmemory);
+  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
+  backend_.embed_backward(batch.source.tokens, scale, source_dropout_, dmemory,
+                          parameters_.gradient_at("embedding"));
+}
+
+}  // namespace attn::engine

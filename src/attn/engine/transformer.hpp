@@ -1,0 +1,99 @@
+/// @file
+/// @brief The whole model over batches, forward and backward.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "attn/core/config.hpp"
+#include "attn/engine/arena.hpp"
+#include "attn/engine/backend/backend.hpp"
+#include "attn/engine/batch.hpp"
+#include "attn/engine/layers.hpp"
+#include "attn/engine/parameters.hpp"
+
+namespace attn::engine {
+
+/// How far a batch was from its targets.
+struct Loss {
+  double sum = 0.0;        ///< of the losses of all targets, smoothed
+  double nll = 0.0;        ///< the same without smoothing
+  std::size_t tokens = 0;  ///< how many targets there were
+};
+
+/// What a training pass drops, and how its gradients count.
+struct Training {
+  double dropout = 0.1;              ///< the share that is dropped
+  std::uint64_t seed = 0;            ///< of dropout
+  std::uint32_t step = 0;            ///< of the training
+  std::uint32_t first_sequence = 0;  ///< the number of the first sentence of this batch in its step
+  double gradient_scale = 1.0;       ///< gradients are those of this times the sum of the losses
+};
+
+/// An encoder-decoder Transformer on a backend: the same model as the reference's, batched, in float.
+class Transformer {
+ public:
+  /// All parameters are 0.
+  /// @param config   sizes and choices
+  /// @param backend  who computes; it must outlive the model
+  /// @throws std::invalid_argument when the sizes do not fit
+  Transformer(const Config& config, Backend& backend);
+  ~Transformer();
+
+  /// @return sizes and choices
+  const Config& config() const { return config_; }
+
+  /// @return what it has learned
+  Parameters& parameters() { return parameters_; }
+
+  /// The loss of a batch; nothing is dropped.
+  /// @param batch  what pack() gave
+  /// @param form   how targets are smoothed
+  /// @return       the loss
+  Loss loss(const Batch& batch, const LossForm& form = {});
+
+  /// The loss, and the gradients of all parameters added to those that are there.
+  /// @param batch     what pack() gave
+  /// @param form      how targets are smoothed
+  /// @param training  dropout, and the scale of the gradients
+  /// @return          the loss
+  Loss add_gradients(const Batch& batch, const LossForm& form, const Training& training);
+
+  /// All logits of a batch; nothing is dropped.
+  /// @param batch  what pack() gave
+  /// @return       a row for each target token
+  std::vector<float> logits(const Batch& batch);
+
+  /// @return the memory of a pass
+  const Arena& arena() const { return arena_; }
+
+  /// Makes room for a batch in advance, to the last float, by a pass in which nothing is computed.
+  /// @param largest  a batch of the most and the longest sentences that will come
+  void reserve(const Batch& largest);
+
+ private:
+  struct EncoderLayer;
+  struct DecoderLayer;
+  void grow_positions(const Batch& batch);
+  View embed(Pass& pass, const Packed& packed, View table, DropoutAt& dropout);
+  View encode(Pass& pass, const Batch& batch);
+  View decode(Pass& pass, const Batch& batch, View memory);
+  Loss project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates);
+  void decode_backward(Pass& pass, const Batch& batch, View dstates, View dmemory);
+  void encode_backward(Pass& pass, const Batch& batch, View dmemory);
+
+  Config config_;
+  Backend& backend_;
+  Parameters parameters_;
+  Arena arena_;
+  View source_table_, target_table_, projection_;
+  View positions_;
+  std::vector<EncoderLayer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+  std::vector<Norm> final_norms_;  // of the encoder and of the decoder, or none
+  DropoutAt source_dropout_, input_dropout_;
+};
+
+}  // namespace attn::engine

@@ -1,0 +1,60 @@
+/// @file
+/// @brief Adam, and the learning rate of the paper.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attn/engine/backend/backend.hpp"
+#include "attn/engine/parameters.hpp"
+
+namespace attn::training {
+
+/// The learning rate of an update: \f$d_{model}^{-1/2} \min(s^{-1/2}, s\,w^{-3/2})\f$, rising for w updates and
+/// falling from then on.
+/// @param d_model  features of a token
+/// @param warmup   w, at least 1; 4000 in the paper
+/// @param step     s, the number of the update, from 1
+/// @return         the rate
+/// @throws std::invalid_argument when warmup or step is 0
+/// @see Vaswani et al. 2017, section 5.3, equation (3)
+double paper_rate(std::size_t d_model, std::size_t warmup, std::uint64_t step);
+
+/// How Adam moves.
+struct AdamOptions {
+  double beta_1 = 0.9;            ///< of the mean of the gradients
+  double beta_2 = 0.98;           ///< of the mean of their squares
+  double epsilon = 1e-9;          ///< added to the root
+  double longest_gradient = 0.0;  ///< a longer one is shortened to this; 0: none is
+};
+
+/// The optimiser, with its two means for each parameter.
+/// @see Kingma, Ba 2015; Vaswani et al. 2017, section 5.3
+class Adam {
+ public:
+  /// @param parameters  what is optimised; it must live as long
+  /// @param backend     who computes
+  /// @param options     how it moves
+  Adam(engine::Parameters& parameters, engine::Backend& backend, const AdamOptions& options = {});
+  ~Adam();
+  Adam(const Adam&) = delete;
+  Adam& operator=(const Adam&) = delete;
+
+  /// One update, after which the gradients are 0 again.
+  /// @param rate            the learning rate
+  /// @param gradient_scale  what the gradients are multiplied with, such as 1 / tokens
+  /// @return                the length of the gradient, scaled but not shortened
+  double update(double rate, double gradient_scale = 1.0);
+
+  /// @return how many updates there were
+  std::uint64_t updates() const { return t_; }
+
+ private:
+  engine::Parameters& parameters_;
+  engine::Backend& backend_;
+  AdamOptions options_;
+  engine::View mean_, square_;
+  std::uint64_t t_ = 0;
+};
+
+}  // namespace attn::training

@@ -1,0 +1,388 @@
+// Each operation of a backend against plain loops in double; the same test for every backend there is.
+#include "attn/engine/backend/backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "attn/core/random.hpp"
+#include "attn/core/tokens.hpp"
+#include "attn/engine/backend/cpu.hpp"
+#include "matrices.hpp"
+
+using namespace attn;
+using namespace attn::engine;
+
+namespace {
+
+/// All backends that this machine can run.
+std::vector<std::unique_ptr<Backend>> backends() {
+  std::vector<std::unique_ptr<Backend>> all;
+  all.push_back(make_cpu_backend());
+  return all;
+}
+
+/// A matrix in a backend's memory, in rows that are longer than they need to be.
+class Held {
+ public:
+  Held(Backend& backend, const Matrix& A, std::size_t gap = 3) : backend_(backend) {
+    const std::size_t stride = A.shape(1) + gap;
+    size_ = std::max<std::size_t>(A.shape(0) * stride, 1);
+    view_ = {backend.allocate(size_), A.shape(0), A.shape(1), stride};
+    std::vector<float> numbers(A.begin(), A.end());
+    backend.upload(view_, numbers);
+  }
+  ~Held() { backend_.release(view_.data, size_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  View view() const { return view_; }
+  float* data() const { return view_.data; }
+
+  Matrix matrix() const {
+    std::vector<float> numbers(view_.rows * view_.columns);
+    backend_.download(view_, numbers);
+    Matrix A({view_.rows, view_.columns});
+    std::copy(numbers.begin(), numbers.end(), A.begin());
+    return A;
+  }
+
+ private:
+  Backend& backend_;
+  View view_;
+  std::size_t size_ = 0;
+};
+
+Matrix in_float(Matrix A) {
+  for (double& a : A) a = static_cast<float>(a);
+  return A;
+}
+
+Matrix each(const Matrix& A, const std::function<double(double)>& f) {
+  Matrix B = A;
+  for (double& b : B) b = f(b);
+  return B;
+}
+
+Matrix turned_if(const Matrix& A, bool turned) { return turned ? transpose(A) : A; }
+
+Matrix column_sums(const Matrix& A) {
+  Matrix sums = xt::zeros<double>({std::size_t{1}, A.shape(1)});
+  for (std::size_t i = 0; i < A.shape(0); ++i) xt::row(sums, 0) += xt::row(A, i);
+  return sums;
+}
+
+const std::vector<Segment> two_sentences = {{0, 3}, {3, 2}};
+
+/// The factors that attn::Dropout says for two sentences of 3 and 2 rows.
+Matrix factors(double p, std::size_t width, std::uint32_t site) {
+  Matrix F({5, width});
+  for (std::size_t s = 0; s < 2; ++s) {
+    const Dropout dropout{p, 12345678901234567U, 9, 4 + static_cast<std::uint32_t>(s), 0};
+    for (std::size_t i = 0; i < two_sentences[s].length; ++i) {
+      for (std::size_t c = 0; c < width; ++c) {
+        F(two_sentences[s].start + i, c) = dropout.factor(site, static_cast<std::uint32_t>(i * width + c));
+      }
+    }
+  }
+  return F;
+}
+
+DropoutAt dropout_at(double p, std::uint32_t site) { return {p, 12345678901234567U, 9, site, 4, two_sentences}; }
+
+}  // namespace
+
+TEST_CASE("products: each factor as it is or turned, added or not, of all kinds of shapes") {
+  for (const auto& backend : backends()) {
+    Random random(1);
+    for (const std::size_t n : {1, 2, 5, 33, 70}) {
+      for (const std::size_t k : {1, 4, 40}) {
+        for (const std::size_t m : {1, 3, 35, 130}) {
+          for (int variant = 0; variant < 8; ++variant) {
+            const bool a = (variant & 1) != 0, b = (variant & 2) != 0, add = (variant & 4) != 0;
+            const Matrix A = in_float(random.normal_matrix(n, k)), B = in_float(random.normal_matrix(k, m));
+            const Matrix C = in_float(random.normal_matrix(n, m));
+            const Held A_held(*backend, turned_if(A, a)), B_held(*backend, turned_if(B, b)), C_held(*backend, C);
+            backend->product(A_held.view(), a ? Turned::yes : Turned::no, B_held.view(),
+                             b ? Turned::yes : Turned::no, C_held.view(), add);
+            const Matrix wanted = add ? Matrix(C + product(A, B)) : product(A, B);
+            INFO(n << "x" << k << "x" << m << ", variant " << variant);
+            tests::check_near(C_held.matrix(), wanted, 1e-4);
+          }
+        }
+      }
+    }
+  }
+}
+
+// nvml_examples 2, fast.cu 14: what fits for squares fails for rectangles, and squares hide what is swapped.
+TEST_CASE("products by hand, and shapes that do not fit") {
+  for (const auto& backend : backends()) {
+    const Held A(*backend, {{1, 2, 3}, {4, 5, 6}}), B(*backend, {{1, 0}, {0, 1}, {1, 1}}),
+        C(*backend, identity(2));
+    backend->product(A.view(), Turned::no, B.view(), Turned::no, C.view(), false);
+    tests::check_same(C.matrix(), {{4, 5}, {10, 11}});
+    const Held D(*backend, {{1, 2}, {3, 4}}), E(*backend, {{5, 6}, {7, 8}});
+    backend->product(D.view(), Turned::no, E.view(), Turned::no, C.view(), false);
+    tests::check_same(C.matrix(), {{19, 22}, {43, 50}});
+    CHECK(tests::complaint([&] {
+            backend->product(A.view(), Turned::no, A.view(), Turned::no, C.view(), false);
+          }) == "product: wanted shapes that fit, got 2x3 times 2x3 into 2x2");
+    const Held none(*backend, Matrix({2, 0})), no_row(*backend, Matrix({0, 2}));
+    backend->product(none.view(), Turned::no, no_row.view(), Turned::no, C.view(), false);
+    tests::check_same(C.matrix(), {{0, 0}, {0, 0}});
+  }
+}
+
+TEST_CASE("what was asked for as NaN is not read when a product is written anew") {
+  for (const auto& backend : backends()) {
+    for (const std::size_t n : {1, 4}) {
+      const Held A(*backend, Matrix(xt::ones<double>({n, std::size_t{2}}))), B(*backend, identity(2));
+      const Held C(*backend, Matrix(std::nan("") * xt::ones<double>({n, std::size_t{2}})));
+      backend->product(A.view(), Turned::no, B.view(), Turned::no, C.view(), false);
+      tests::check_same(C.matrix(), Matrix(xt::ones<double>({n, std::size_t{2}})));
+    }
+  }
+}
+
+TEST_CASE("copies, zeros, sums and biases") {
+  for (const auto& backend : backends()) {
+    Random random(2);
+    const Matrix A = in_float(random.normal_matrix(7, 5)), B = in_float(random.normal_matrix(7, 5)),
+                 b = in_float(random.normal_matrix(1, 5));
+    const Held x(*backend, A), y(*backend, B), bias(*backend, b);
+    backend->add(x.view(), y.view());
+    tests::check_near(y.matrix(), Matrix(A + B), 1e-6);
+    backend->copy(x.view(), y.view());
+    tests::check_same(y.matrix(), A);
+    backend->add_bias(y.view(), bias.data());
+    tests::check_near(y.matrix(), Matrix(A + b), 1e-6);
+    backend->add_column_sums(x.view(), bias.data());
+    tests::check_near(bias.matrix(), Matrix(b + column_sums(A)), 1e-5);
+    CHECK(std::abs(backend->sum_of_squares(x.view()) - xt::sum(A * A)()) < 1e-5);
+    backend->zero(y.view());
+    CHECK(backend->sum_of_squares(y.view()) == 0.0);
+  }
+}
+
+TEST_CASE("dropout drops what attn::Dropout says, and the same on the way back") {
+  for (const auto& backend : backends()) {
+    Random random(3);
+    for (const std::size_t width : {1, 3, 4, 6, 64, 70}) {
+      for (const double p : {0.0, 0.1, 0.5, 0.9}) {
+        const Matrix A = in_float(random.normal_matrix(5, width));
+        const Held x(*backend, A), y(*backend, A);
+        backend->dropout(x.view(), dropout_at(p, 6), y.view());
+        tests::check_near(y.matrix(), Matrix(A * factors(p, width, 6)), 1e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("activations and their gradients, with dropout and without") {
+  for (const auto& backend : backends()) {
+    Random random(4);
+    for (const Activation activation : {Activation::relu, Activation::swish}) {
+      for (const double p : {0.0, 0.4}) {
+        const Matrix A = in_float(random.normal_matrix(5, 9, 3.0)), b = in_float(random.normal_matrix(1, 9));
+        const Matrix dY = in_float(random.normal_matrix(5, 9)), F = factors(p, 9, 2), sum = A + b;
+        const bool relu = activation == Activation::relu;
+        const auto act = [&](double x) { return relu ? std::max(0.0, x) : x / (1 + std::exp(-x)); };
+        const auto slope = [&](double x) {
+          const double s = 1 / (1 + std::exp(-x));
+          return relu ? (x > 0 ? 1.0 : 0.0) : s * (1 + x * (1 - s));
+        };
+        const Held x(*backend, A), y(*backend, A), bias(*backend, b), dy(*backend, dY);
+        backend->activate(x.view(), bias.data(), activation, dropout_at(p, 2), y.view());
+        tests::check_near(y.matrix(), Matrix(each(sum, act) * F), 2e-5);
+        backend->activate_backward(x.view(), activation, dropout_at(p, 2), dy.view());
+        tests::check_near(dy.matrix(), Matrix(dY * F * each(sum, slope)), 2e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("residual and norm, apart and in one") {
+  for (const auto& backend : backends()) {
+    Random random(5);
+    const Matrix X = in_float(random.normal_matrix(5, 6)), F = in_float(random.normal_matrix(5, 6)),
+                 b = in_float(random.normal_matrix(1, 6)), g = in_float(random.normal_matrix(1, 6));
+    const Matrix sum = X + (F + b) * factors(0.3, 6, 1);
+    for (const engine::NormForm form :
+         {engine::NormForm{attn::NormForm::standard, 1e-5f}, engine::NormForm{attn::NormForm::annotated, 1e-2f}}) {
+      Matrix wanted = sum;
+      for (std::size_t i = 0; i < 5; ++i) {
+        const Vector apart = xt::row(sum, i) - xt::mean(xt::row(sum, i))();
+        const double squares = dot(apart, apart);
+        const double divisor = form.form == attn::NormForm::standard ? std::sqrt(squares / 6 + form.epsilon)
+                                                                     : std::sqrt(squares / 5) + form.epsilon;
+        xt::row(wanted, i) = apart / divisor * xt::row(g, 0) + xt::row(b, 0);
+      }
+      const Held x(*backend, X), f(*backend, F), f_too(*backend, F), bias(*backend, b), gamma(*backend, g);
+      const Held y(*backend, X), y_too(*backend, X), stats(*backend, Matrix({5, 2}), 0);
+      backend->residual(x.view(), bias.data(), dropout_at(0.3, 1), f.view());
+      tests::check_near(f.matrix(), sum, 1e-5);
+      backend->norm(f.view(), gamma.data(), bias.data(), form, y.view(), stats.data());
+      tests::check_near(y.matrix(), wanted, 1e-5);
+      backend->residual_norm(x.view(), bias.data(), dropout_at(0.3, 1), f_too.view(), gamma.data(), bias.data(),
+                             form, y_too.view(), stats.data());
+      tests::check_same(y_too.matrix(), y.matrix());
+    }
+  }
+}
+
+TEST_CASE("the variance is taken in two passes") {
+  for (const auto& backend : backends()) {
+    const Held x(*backend, {{10000, 10001, 10002, 10003}}, 0), y(*backend, Matrix({1, 4}), 0),
+        stats(*backend, Matrix({1, 2}), 0);
+    const Held gamma(*backend, {{1, 1, 1, 1}}, 0), beta(*backend, {{0, 0, 0, 0}}, 0);
+    backend->norm(x.view(), gamma.data(), beta.data(), {attn::NormForm::standard, 1e-6f}, y.view(), stats.data());
+    tests::check_near(y.matrix(), {{-1.341640, -.447213, .447213, 1.341640}}, 1e-5);
+  }
+}
+
+TEST_CASE("attention to nobody is zero, and so is what goes back") {
+  for (const auto& backend : backends()) {
+    const std::vector<Segment> queries = {{0, 2}, {2, 1}}, keys = {{0, 0}, {0, 2}};
+    const std::vector<std::size_t> at = {0, 0};
+    const AttentionPlan plan = {queries, keys, at, 1, false, {}};
+    const Matrix ones = xt::ones<double>({3, 2});
+    const Held Q(*backend, ones), K(*backend, {{1, 2}, {3, 4}}), V(*backend, {{1, 2}, {3, 4}}),
+        out(*backend, ones), weights(*backend, Matrix({1, 4}), 0);
+    backend->attention(plan, Q.view(), K.view(), V.view(), weights.data(), out.view());
+    const Matrix got = out.matrix();
+    CHECK(got(0, 0) == 0.0);
+    CHECK(got(1, 1) == 0.0);
+    CHECK(got(2, 0) > 1.0);
+    const Held dout(*backend, ones), dQ(*backend, ones), dK(*backend, Matrix({2, 2})),
+        dV(*backend, Matrix({2, 2}));
+    backend->attention_backward(plan, Q.view(), K.view(), V.view(), weights.data(), dout.view(), dQ.view(),
+                                dK.view(), dV.view());
+    CHECK(xt::amax(xt::abs(xt::view(dQ.matrix(), xt::range(0, 2), xt::all())))() == 0.0);
+  }
+}
+
+TEST_CASE("large scores do not overflow, low ones are not lost") {
+  for (const auto& backend : backends()) {
+    const std::vector<Segment> one = {{0, 1}}, two = {{0, 2}};
+    const std::vector<std::size_t> at = {0};
+    for (const float score : {1e4f, -6e4f}) {
+      const Held Q(*backend, {{score}}), K(*backend, {{1}, {1}}), V(*backend, {{1}, {3}}), out(*backend, {{0}}),
+          weights(*backend, Matrix({1, 2}), 0);
+      backend->attention({one, two, at, 1, false, {}}, Q.view(), K.view(), V.view(), weights.data(), out.view());
+      CHECK(std::abs(out.matrix()(0, 0) - 2.0) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("embeddings: looked up, scaled, placed, and sent back to where they came from") {
+  for (const auto& backend : backends()) {
+    Random random(6);
+    const Matrix E = in_float(random.normal_matrix(4, 6)), P = in_float(random.normal_matrix(3, 6)),
+                 dX = in_float(random.normal_matrix(5, 6));
+    const std::vector<int> tokens = {2, no_token, 2, 0, 3};
+    const std::size_t place[] = {0, 1, 2, 0, 1};
+    Matrix wanted({5, 6}), wanted_back = E;
+    const Matrix F = factors(0.3, 6, 8);
+    for (std::size_t i = 0; i < 5; ++i) {
+      xt::row(wanted, i) = xt::row(P, place[i]);
+      if (tokens[i] < 0) continue;
+      xt::row(wanted, i) += 2.5 * xt::row(E, tokens[i]);
+      xt::row(wanted_back, tokens[i]) += 2.5 * xt::row(dX, i) * xt::row(F, i);
+    }
+    const Held table(*backend, E), positions(*backend, P), x(*backend, dX), dx(*backend, dX), dtable(*backend, E);
+    backend->embed(tokens, table.view(), 2.5f, positions.view(), dropout_at(0.3, 8), x.view());
+    tests::check_near(x.matrix(), Matrix(wanted * F), 1e-5);
+    backend->embed_backward(tokens, 2.5f, dropout_at(0.3, 8), dx.view(), dtable.view());
+    tests::check_near(dtable.matrix(), wanted_back, 1e-5);
+  }
+}
+
+// The digits that are known of three forms of label smoothing: logits 0 to 4, target 3.
+TEST_CASE("the loss and its gradient, in three forms; padding has none") {
+  for (const auto& backend : backends()) {
+    const std::pair<LossForm, double> known[] = {
+        {{0.0, Smoothing::all_classes, 0}, 1.451914},
+        {{0.1, Smoothing::all_classes, 0}, 1.551914},
+        {{0.1, Smoothing::other_classes, 0}, 1.576914},
+        {{0.1, Smoothing::other_classes_but_pad, 0}, 1.518581},
+    };
+    for (const auto& [form, wanted] : known) {
+      const Matrix Z = {{0, 1, 2, 3, 4}, {5, 5, 5, 5, 5}};
+      const std::vector<int> targets = {3, 0};
+      const Held logits(*backend, Z);
+      double nll = 0.0;
+      CHECK(std::abs(backend->cross_entropy(logits.view(), targets, form, 0.0, nll) - wanted) < 2e-6);
+      CHECK(std::abs(nll - 1.451914) < 2e-6);
+      tests::check_same(logits.matrix(), Z);
+      backend->cross_entropy(logits.view(), targets, form, 2.0, nll);
+      const Matrix gradient = logits.matrix();
+      for (std::size_t c = 0; c < 5; ++c) {
+        CHECK(gradient(1, c) == 0.0);
+        double slope = 0.0;
+        for (const double step : {1e-2, -1e-2}) {
+          Matrix moved = Z;
+          moved(0, c) += step;
+          const Held held(*backend, moved);
+          slope += 2.0 * backend->cross_entropy(held.view(), targets, form, 0.0, nll) / (2 * step);
+        }
+        CHECK(std::abs(gradient(0, c) - slope) < 1e-3);
+      }
+    }
+  }
+}
+
+TEST_CASE("a class of probability 0 costs nothing unless it is the answer") {
+  for (const auto& backend : backends()) {
+    double nll = 0.0;
+    const Held logits(*backend, {{0, -INFINITY, 1}, {0, -INFINITY, 1}});
+    const std::vector<int> fine = {2, 2}, bad = {2, 1};
+    CHECK(std::isfinite(backend->cross_entropy(logits.view(), fine, {}, 0.0, nll)));
+    CHECK(backend->cross_entropy(logits.view(), bad, {}, 0.0, nll) == INFINITY);
+  }
+}
+
+// tensorflow issue 9047: where epsilon stands shows when gradients are as small as it is.
+TEST_CASE("Adam's first update, with epsilon outside the root") {
+  for (const auto& backend : backends()) {
+    const std::pair<double, double> known[] = {{1e-9, .5}, {1e-8, .909091}, {1e-3, .999999}};
+    for (const auto& [gradient, wanted] : known) {
+      const Held theta(*backend, {{0}}), g(*backend, {{gradient}}), m(*backend, {{0}}), v(*backend, {{0}});
+      backend->adam({1.0, 0.9, 0.98, 1e-9, 1, 1.0}, theta.view(), g.view(), m.view(), v.view());
+      CHECK(std::abs(-theta.matrix()(0, 0) - wanted) < 2e-6);
+    }
+  }
+}
+
+// fairseq issue 358: more is wanted than there is, up to all.
+TEST_CASE("the largest of each row, the first of equals first") {
+  for (const auto& backend : backends()) {
+    const Held x(*backend, {{1, 7, 7, 3}, {-1, -2, -1, -5}});
+    std::vector<float> values(8);
+    std::vector<int> places(8);
+    backend->top_k(x.view(), 4, values, places);
+    CHECK(places == std::vector<int>{1, 2, 3, 0, 0, 2, 1, 3});
+    CHECK(values[0] == 7.0f);
+    CHECK(values[7] == -5.0f);
+    CHECK(tests::complaint([&] { backend->top_k(x.view(), 5, values, places); }) ==
+          "top_k: wanted at most 4, as there are, got 5");
+  }
+}
+
+TEST_CASE("memory is zero, aligned, and given back") {
+  for (const auto& backend : backends()) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{3} << 20}) {
+      float* memory = backend->allocate(count);
+      CHECK(reinterpret_cast<std::uintptr_t>(memory) % (std::size_t{2} << 20) == 0);
+      CHECK(backend->sum_of_squares({memory, 1, count, count}) == 0.0);
+      backend->release(memory, count);
+    }
+    CHECK(backend->allocate(0) == nullptr);
+    backend->release(nullptr, 0);
+    CHECK_THROWS_AS(backend->allocate(SIZE_MAX / 2), std::bad_alloc);
+    CHECK_THROWS_AS(backend->allocate(std::size_t{1} << 44), std::bad_alloc);
+    CHECK(backend->name().size() > 5);
+  }
+}

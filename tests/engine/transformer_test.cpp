@@ -1,0 +1,338 @@
+// The engine against the reference: the same logits, losses and gradients on random shapes. And what must not
+// matter: batch mates, padding, the order of sentences, the number of threads.
+#include "attn/engine/transformer.hpp"
+
+#include <omp.h>
+
+#include <cmath>
+
+#include "allocations.hpp"
+#include "attn/core/random.hpp"
+#include "attn/engine/backend/cpu.hpp"
+#include "attn/reference/loss.hpp"
+#include "attn/reference/transformer.hpp"
+#include "matrices.hpp"
+
+using namespace attn;
+using tests::allocations;
+
+namespace {
+
+std::size_t between(Random& random, std::size_t low, std::size_t high) {
+  return low + random.bits() % (high - low + 1);
+}
+
+/// A model of random sizes in a random dialect.
+Config random_config(Random& random) {
+  Config config;
+  config.vocabulary = between(random, 5, 13);
+  config.h = between(random, 1, 4);
+  config.d_model = config.h * between(random, 1, 5);
+  config.d_ff = between(random, 1, 20);
+  config.encoder_layers = between(random, 0, 3);
+  config.decoder_layers = between(random, 0, 3);
+  config.dialect = dialects()[random.bits() % dialects().size()];
+  if (config.dialect.norm == attn::NormForm::annotated && config.d_model == 1) config.d_model = config.h = 2;
+  if (random.bits() % 3 == 0) {
+    config.tied = false;
+    config.target_vocabulary = between(random, 5, 9);
+  }
+  return config;
+}
+
+Tokens random_tokens(Random& random, std::size_t length, std::size_t vocabulary) {
+  Tokens tokens(length);
+  for (int& token : tokens) token = 1 + static_cast<int>(random.bits() % (vocabulary - 1));
+  return tokens;
+}
+
+Matrix random_value(const Parameter& p, Random& random) {
+  const bool gain = p.kind == Parameter::Kind::gain;
+  const double size = p.kind == Parameter::Kind::matrix ? 1.0 / std::sqrt(static_cast<double>(p.rows)) : 0.3;
+  return Matrix(random.normal_matrix(p.rows, p.columns, size) + (gain ? 1.0 : 0.0));
+}
+
+/// The same numbers for both, in float.
+struct Both {
+  attn::Transformer reference;
+  std::unique_ptr<engine::Backend> backend;
+  std::unique_ptr<engine::Transformer> model;
+};
+
+Both make(const Config& config, Random& random) {
+  Both both;
+  both.reference = make_transformer(config, [&](const Parameter& p) {
+    Matrix value = random_value(p, random);
+    for (double& x : value) x = static_cast<float>(x);
+    return value;
+  });
+  both.backend = engine::make_cpu_backend();
+  both.model = std::make_unique<engine::Transformer>(config, *both.backend);
+  std::map<std::string, Matrix> values;
+  for_each(both.reference, [&](const std::string& name, Matrix& value) { values[name] = value; });
+  both.model->parameters().set([&](const Parameter& p) { return values.at(p.name); });
+  return both;
+}
+
+}  // namespace
+
+TEST_CASE("forward equals the reference on random models and batches") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    Random random(seed);
+    const Config config = random_config(random);
+    Both both = make(config, random);
+    const std::size_t target_V = config.tied ? config.vocabulary : config.target_vocabulary;
+    std::vector<Tokens> sources, targets;
+    for (std::size_t b = between(random, 1, 4); b > 0; --b) {
+      sources.push_back(random_tokens(random, between(random, 0, 9), config.vocabulary));
+      targets.push_back(random_tokens(random, between(random, 0, 9), target_V));
+    }
+    const engine::Batch batch = engine::pack(config, sources, targets);
+    const std::vector<float> logits = both.model->logits(batch);
+    std::size_t at = 0;
+    double worst = 0.0, size = 1.0;
+    for (std::size_t b = 0; b < sources.size(); ++b) {
+      for (const double wanted : transformer(both.reference, sources[b], targets[b])) {
+        worst = std::max(worst, std::abs(wanted - logits.at(at++)));
+        size = std::max(size, std::abs(wanted));
+      }
+    }
+    CHECK(at == logits.size());
+    CHECK(worst <= 2e-5 * size);
+  }
+}
+
+namespace {
+
+/// The reference's loss over all sentences of a batch, summed.
+double reference_loss(const attn::Transformer& model, const std::vector<Tokens>& sources,
+                      const std::vector<Tokens>& targets, const LabelSmoothing& smoothing, double p) {
+  double sum = 0.0;
+  for (std::size_t b = 0; b < sources.size(); ++b) {
+    Dropout dropout{p, 77, 5, static_cast<std::uint32_t>(b), 0};
+    const Matrix logits = transformer(model, sources[b], targets[b], p > 0.0 ? &dropout : nullptr);
+    sum += xt::sum(cross_entropies(logits, targets[b], model.config.pad, smoothing))();
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("every gradient equals central differences of the reference") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    INFO("seed " << seed);
+    Random random(1000 + seed);
+    Config config = random_config(random);
+    config.d_model = config.h * std::min<std::size_t>(config.d_model / config.h, 2);
+    if (config.d_model == 1) config.d_model = config.h = 2;
+    config.d_ff = std::min<std::size_t>(config.d_ff, 5);
+    config.encoder_layers = config.decoder_layers = 1 + seed % 2;
+    Both both = make(config, random);
+    const std::size_t target_V = config.tied ? config.vocabulary : config.target_vocabulary;
+    std::vector<Tokens> sources, targets;
+    for (std::size_t b = 0; b < 2; ++b) {
+      sources.push_back(random_tokens(random, between(random, 1, 4), config.vocabulary));
+      targets.push_back(random_tokens(random, between(random, 1, 4), target_V));
+    }
+    const double p = seed % 3 == 0 ? 0.25 : 0.0;
+    const LabelSmoothing smoothing = {seed % 2 == 0 ? 0.1 : 0.0, config.dialect.smoothing};
+    const engine::Batch batch = engine::pack(config, sources, targets);
+    const engine::Loss loss =
+        both.model->add_gradients(batch, {smoothing.epsilon, smoothing.form, config.pad}, {p, 77, 5, 0, 1.0});
+    const double wanted = reference_loss(both.reference, sources, targets, smoothing, p);
+    CHECK(std::abs(loss.sum - wanted) < 1e-4 * std::max(1.0, std::abs(wanted)));
+
+    double worst = 0.0;
+    std::string where;
+    for_each(both.reference, [&](const std::string& name, Matrix& value) {
+      if (value.size() == 0) return;
+      const Matrix gradient = both.model->parameters().gradient(name);
+      for (int tries = 0; tries < 6; ++tries) {
+        const std::size_t i = random.bits() % value.shape(0), j = random.bits() % value.shape(1);
+        const double before = value(i, j), step = 1e-5;
+        value(i, j) = before + step;
+        const double above = reference_loss(both.reference, sources, targets, smoothing, p);
+        value(i, j) = before - step;
+        const double below = reference_loss(both.reference, sources, targets, smoothing, p);
+        value(i, j) = before;
+        const double slope = (above - below) / (2 * step);
+        const double apart = std::abs(slope - gradient(i, j)) / std::max(1.0, std::abs(slope));
+        if (apart > worst) worst = apart, where = name;
+      }
+    });
+    INFO(config.dialect.name << ": " << where);
+    CHECK(worst < 1e-3);
+  }
+}
+
+namespace {
+
+Config small(const std::string& name) {
+  Config config;
+  config.vocabulary = 20;
+  config.d_model = 16;
+  config.d_ff = 24;
+  config.h = 4;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.dialect = dialect(name);
+  return config;
+}
+
+const std::vector<Tokens> sources = {{4, 7, 3}, {9, 5, 6, 8, 11, 12}, {3}, {10, 10, 4, 9}};
+const std::vector<Tokens> targets = {{6, 3, 8, 10, 2}, {5, 2}, {7, 8, 9, 2}, {2}};
+
+/// The rows of logits of sentence b.
+std::vector<float> rows_of(const engine::Batch& batch, const std::vector<float>& logits, std::size_t b) {
+  const std::size_t V = logits.size() / batch.target.size();
+  const engine::Segment segment = batch.input.segments[b];
+  const auto first = logits.begin() + static_cast<std::ptrdiff_t>(segment.start * V);
+  return {first, first + static_cast<std::ptrdiff_t>(segment.length * V)};
+}
+
+double apart(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(static_cast<double>(a[i]) - b[i]));
+  return worst;
+}
+
+std::vector<float> all_gradients(engine::Transformer& model, engine::Backend& backend) {
+  const engine::View gradients = model.parameters().gradients();
+  std::vector<float> numbers(gradients.columns);
+  backend.download(gradients, numbers);
+  return numbers;
+}
+
+}  // namespace
+
+// joeynmt PR 50, OpenNMT-py 137, marian-dev 104, FasterTransformer 270.
+TEST_CASE("batch mates, their order and padding do not change a sentence") {
+  for (const Dialect& d : dialects()) {
+    Random random(1);
+    Both both = make(small(d.name), random);
+    const auto pack = [&](const std::vector<Tokens>& a, const std::vector<Tokens>& b) {
+      return engine::pack(both.model->config(), a, b);
+    };
+    const engine::Batch together = pack(sources, targets);
+    const std::vector<float> logits = both.model->logits(together);
+    std::vector<Tokens> other_sources(sources.rbegin(), sources.rend()),
+        other_targets(targets.rbegin(), targets.rend());
+    for (Tokens& tokens : other_sources) tokens.insert(tokens.end(), 3, 0);
+    for (Tokens& tokens : other_targets) tokens.insert(tokens.end(), 2, 0);
+    const engine::Batch turned = pack(other_sources, other_targets);
+    const std::vector<float> turned_logits = both.model->logits(turned);
+    for (std::size_t b = 0; b < sources.size(); ++b) {
+      const engine::Batch alone = pack({sources[b]}, {targets[b]});
+      const std::vector<float> wanted = rows_of(together, logits, b);
+      CHECK(apart(both.model->logits(alone), wanted) < 1e-5);
+      CHECK(apart(rows_of(turned, turned_logits, sources.size() - 1 - b), wanted) < 1e-5);
+    }
+  }
+}
+
+// transformers issue 24725: the mean over micro-batches is not the mean of their means.
+TEST_CASE("gradients of two batches add up to those of one") {
+  Random random(2);
+  Both both = make(small("paper"), random);
+  const engine::LossForm form = {0.1, Smoothing::all_classes, 0};
+  const auto add = [&](std::size_t first, std::size_t last) {
+    const std::vector<Tokens> a(sources.begin() + first, sources.begin() + last),
+        b(targets.begin() + first, targets.begin() + last);
+    const engine::Training training = {0.3, 5, 1, static_cast<std::uint32_t>(first), 1.0 / 12};
+    return both.model->add_gradients(engine::pack(both.model->config(), a, b), form, training).sum;
+  };
+  const double whole = add(0, 4);
+  const std::vector<float> wanted = all_gradients(*both.model, *both.backend);
+  both.backend->zero(both.model->parameters().gradients());
+  const double parts = add(0, 1) + add(1, 4);
+  CHECK(std::abs(whole - parts) < 1e-4);
+  CHECK(apart(all_gradients(*both.model, *both.backend), wanted) < 1e-5);
+}
+
+TEST_CASE("any number of threads gives the same, dropout included; the same number the same bits") {
+  Random random(3);
+  Both both = make(small("annotated"), random);
+  const engine::Batch batch = engine::pack(both.model->config(), sources, targets);
+  const int before = omp_get_max_threads();
+  const auto gradients = [&](int threads) {
+    omp_set_num_threads(threads);
+    both.backend->zero(both.model->parameters().gradients());
+    both.model->add_gradients(batch, {0.1, Smoothing::all_classes, 0}, {0.2, 9, 4, 0, 1.0});
+    return all_gradients(*both.model, *both.backend);
+  };
+  const std::vector<float> one = gradients(1);
+  for (const int threads : {2, 3, 5}) {
+    const std::vector<float> several = gradients(threads);
+    CHECK(apart(several, one) < 1e-4);
+    CHECK(several == gradients(threads));
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_CASE("after the largest batch a step allocates nothing") {
+  Random random(4);
+  Both both = make(small("paper"), random);
+  const engine::Batch large = engine::pack(both.model->config(), sources, targets);
+  const engine::Batch little =
+      engine::pack(both.model->config(), std::vector<Tokens>{{3, 4}}, std::vector<Tokens>{{5, 2}});
+  const auto step = [&](const engine::Batch& batch) {
+    both.model->add_gradients(batch, {0.1, Smoothing::all_classes, 0}, {0.1, 1, 1, 0, 1.0});
+  };
+  both.model->reserve(large);
+  const std::size_t reserved = both.model->arena().allocations();
+  CHECK(xt::amax(xt::abs(both.model->parameters().gradient("embedding")))() == 0.0);  // nothing was computed
+  for (int i = 0; i < 3; ++i) step(large);
+  CHECK(both.model->arena().allocations() == reserved);
+  const std::size_t from_system = both.model->arena().allocations();
+  const std::size_t from_heap = allocations;
+  for (int i = 0; i < 5; ++i) step(large), step(little);
+  CHECK(allocations == from_heap);
+  CHECK(both.model->arena().allocations() == from_system);
+}
+
+TEST_CASE("sentences that are empty, and batches of none") {
+  Random random(5);
+  Both both = make(small("paper"), random);
+  const std::vector<Tokens> none = {{}, {4, 5}, {}}, some = {{3, 2}, {}, {}};
+  const engine::Batch batch = engine::pack(both.model->config(), none, some);
+  const engine::Loss loss = both.model->add_gradients(batch, {}, {});
+  CHECK(loss.tokens == 2);
+  CHECK(std::isfinite(loss.sum));
+  for (const float g : all_gradients(*both.model, *both.backend)) REQUIRE(std::isfinite(g));
+  const engine::Batch nothing = engine::pack(both.model->config(), {}, {});
+  CHECK(both.model->loss(nothing).sum == 0.0);
+  CHECK(both.model->logits(nothing).empty());
+}
+
+TEST_CASE("what cannot be packed is refused by its place") {
+  const Config config = small("paper");
+  const auto refusal = [&](const std::vector<Tokens>& a, const std::vector<Tokens>& b) {
+    return tests::complaint([&] { engine::pack(config, a, b); });
+  };
+  CHECK(refusal({{3}, {4}}, {{5, 2}}) == "pack: wanted as many targets as sources, got 2 sources and 1 targets");
+  CHECK(refusal({{3}, {4, 20}}, {{5}, {2}}) == "source 1, token 1: wanted a number from 0 to 19, got 20");
+  CHECK(refusal({{3}}, {{-1, 2}}) == "target 0, token 0: wanted a number from 0 to 19, got -1");
+  CHECK(refusal({{3, 0, 0}}, {{5, 2, 0}}).empty());
+}
+
+TEST_CASE("parameters are set and read by name, fused or not") {
+  Config config = small("fairseq");
+  const auto backend = engine::make_cpu_backend();
+  engine::Parameters parameters(config, *backend);
+  std::map<std::string, Matrix> values;
+  Random random(6);
+  parameters.set([&](const Parameter& p) {
+    Matrix value = random.normal_matrix(p.rows, p.columns);
+    for (double& x : value) x = static_cast<float>(x);
+    return values[p.name] = value;
+  });
+  for (const auto& [name, value] : values) tests::check_same(parameters.value(name), value);
+  CHECK(parameters.has("decoder.1.cross.b_V"));
+  CHECK_FALSE(parameters.has("projection.b"));
+  CHECK(tests::complaint([&] { parameters.value("encoder.9.self.W_Q"); }) ==
+        "parameters: wanted the name of a parameter, got encoder.9.self.W_Q");
+  CHECK(tests::complaint([&] {
+          parameters.set([](const Parameter&) { return Matrix({1, 1}); });
+        }) == "embedding: wanted shape (20, 16), got (1, 1)");
+}

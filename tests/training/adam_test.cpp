@@ -1,0 +1,65 @@
+#include "attn/training/adam.hpp"
+
+#include <cmath>
+
+#include "attn/engine/backend/cpu.hpp"
+#include "matrices.hpp"
+
+using namespace attn;
+using training::paper_rate;
+
+// nanoGPT PR 578, yoyodyne PR 300, pytorch-saltnet 7: step 0, and two first steps of one size.
+TEST_CASE("the paper's learning rate, to the digits that are known") {
+  const std::pair<std::uint64_t, double> known[] = {{1, 1.746928e-7},     {2, 3.493856e-7},    {3999, 6.985966e-4},
+                                                    {4000, 6.987712e-4},  {4001, 6.986839e-4}, {8000, 4.941059e-4},
+                                                    {100000, 1.397542e-4}};
+  for (const auto& [step, rate] : known) CHECK(std::abs(paper_rate(512, 4000, step) / rate - 1) < 1e-6);
+  CHECK(tests::complaint([] { paper_rate(512, 4000, 0); }) ==
+        "step: wanted the number of an update, from 1, got 0");
+  CHECK(tests::complaint([] { paper_rate(512, 0, 1); }) == "warmup: wanted at least 1 update, got 0");
+}
+
+namespace {
+
+Config tiny() {
+  Config config;
+  config.vocabulary = 5;
+  config.d_model = config.h = 1;
+  config.d_ff = 1;
+  config.encoder_layers = config.decoder_layers = 0;
+  return config;  // one parameter: the embedding, of 5 numbers
+}
+
+/// Parameters whose gradients are g, g, g, g, g.
+void set_gradients(engine::Parameters& parameters, engine::Backend& backend, float g) {
+  const std::vector<float> numbers(5, g);
+  backend.upload(parameters.gradient_at("embedding"), numbers);
+}
+
+}  // namespace
+
+TEST_CASE("two updates by hand, and rows without a gradient move on") {
+  const auto backend = engine::make_cpu_backend();
+  engine::Parameters parameters(tiny(), *backend);
+  training::Adam adam(parameters, *backend);
+  set_gradients(parameters, *backend, 0.5f);
+  CHECK(std::abs(adam.update(0.1) - std::sqrt(1.25)) < 1e-6);
+  // m = .05, v = .005, corrected .5 and .25: one whole step of .1
+  CHECK(std::abs(parameters.value("embedding")(0, 0) + 0.1) < 1e-6);
+  // no gradient: m = .045 / .19, v = .0049 / .0396, so .1 .236842 / .351763
+  adam.update(0.1);
+  CHECK(std::abs(parameters.value("embedding")(0, 0) + 0.1 + 0.067330) < 1e-5);
+  CHECK(adam.updates() == 2);
+  CHECK(xt::amax(parameters.gradient("embedding"))() == 0.0);
+}
+
+TEST_CASE("a gradient that is too long is shortened, after it is scaled") {
+  const auto backend = engine::make_cpu_backend();
+  engine::Parameters parameters(tiny(), *backend);
+  training::Adam adam(parameters, *backend,
+                      {0.9, 0.98, 1.0, 1.0});  // an epsilon that shows the size of the gradient
+  set_gradients(parameters, *backend, 8.0f);
+  CHECK(std::abs(adam.update(1.0, 0.5) - 4.0 * std::sqrt(5.0)) < 1e-5);
+  const double g = 1 / std::sqrt(5.0);
+  CHECK(std::abs(parameters.value("embedding")(0, 0) + g / (g + 1.0)) < 1e-6);
+}
