@@ -20,7 +20,7 @@ twin() {  # NAME GLIBC_TUNABLES OPTIONS ...
     "$python" "$here/torch_twin.py" --threads "$threads" --runs "${RUNS:-3}" "$@"
 }
 for tokens in "$@"; do
-  "$attn" bench --tokens "$tokens" --threads "$threads" --all-threads-only --runs "${RUNS:-3}" 2>/dev/null
+  "$attn" bench --tokens "$tokens" --threads "$threads" --all-threads-only --runs "${RUNS:-3}"
   twin "the same work, tuned" "$pages:$keep" --tokens "$tokens"
   twin "the same work, large pages only" "$pages" --tokens "$tokens"
   twin "PyTorch's modules, tuned" "$pages:$keep" --tokens "$tokens" --modules

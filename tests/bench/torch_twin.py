@@ -102,6 +102,8 @@ def main():
   parser.add_argument("--modules", action="store_true", help="PyTorch's own nn.TransformerEncoderLayer and its like")
   parser.add_argument("--json", help="a file for every figure")
   options = parser.parse_args()
+  if options.tokens < LENGTH or options.tokens % LENGTH:
+    parser.error(f"--tokens: wanted whole sentences of {LENGTH} tokens, got {options.tokens}")
   torch.set_num_threads(options.threads)
   torch.manual_seed(1)
   model = OfModules() if options.modules else Transformer()
@@ -140,7 +142,7 @@ def main():
     "parameters": sum(p.numel() for p in model.parameters()),
     "forward": {"best_s": min(forwards), "median_s": statistics.median(forwards)},
     "step": {"best_s": min(steps), "median_s": statistics.median(steps)},
-    "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "page_faults_a_step": faults,
+    "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "page_faults": faults,
   }
   print(f"PyTorch {torch.__version__}, {options.threads} threads, {options.tokens} tokens: "
         f"forward {options.tokens / min(forwards):.0f} tok/s, step {options.tokens / min(steps):.0f} tok/s, "

@@ -55,8 +55,8 @@ const std::string golden = ATTN_TEST_GOLDEN;
 
 TEST_CASE("every program explains itself") {
   for (const std::string program :
-       {"attn", "attn check", "attn dialects", "attn doctor", "chapter-01", "chapter-02", "chapter-03",
-        "chapter-04", "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09"}) {
+       {"attn", "attn bench", "attn check", "attn dialects", "attn doctor", "chapter-01", "chapter-02",
+        "chapter-03", "chapter-04", "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09"}) {
     const Result help = run(program + " --help");
     INFO(program);
     CHECK(help.status == 0);
@@ -108,6 +108,14 @@ TEST_CASE("what a chapter cannot use is refused") {
   const Scratch scratch;
   attn::write_npy(scratch / "x.npy", attn::to_tensor(attn::Matrix{{1, 2}, {3, 4}}));
   check_refused("chapter-09 --input '" + (scratch / "x.npy").string() + "'", "--input: wanted --sentence");
+}
+
+TEST_CASE("a benchmark that cannot be run is refused before it begins") {
+  check_refused("attn bench --tokens 63", "--tokens: wanted whole sentences of 32 tokens, got 63");
+  check_refused("attn bench --tokens -5", "--tokens");
+  check_refused("attn bench --tokens many", "--tokens");
+  check_refused("attn bench --threads 0", "--threads");
+  check_refused("attn bench --runs 0", "--runs");
 }
 
 TEST_CASE("--trace lists every tensor on the way, and nothing else") {

@@ -53,6 +53,19 @@ TEST_CASE("two updates by hand, and rows without a gradient move on") {
   CHECK(xt::amax(parameters.gradient("embedding"))() == 0.0);
 }
 
+TEST_CASE("gradients that are no numbers change nothing") {
+  const auto backend = engine::make_cpu_backend();
+  engine::Parameters parameters(tiny(), *backend);
+  training::Adam adam(parameters, *backend);
+  for (const float bad : {std::nanf(""), INFINITY}) {
+    set_gradients(parameters, *backend, bad);
+    CHECK(tests::complaint([&] { adam.update(0.1); }) ==
+          "gradients: wanted numbers, got NaN or infinity; nothing was updated");
+    CHECK(xt::amax(xt::abs(parameters.value("embedding")))() == 0.0);
+  }
+  CHECK(adam.updates() == 0);
+}
+
 TEST_CASE("a gradient that is too long is shortened, after it is scaled") {
   const auto backend = engine::make_cpu_backend();
   engine::Parameters parameters(tiny(), *backend);

@@ -74,7 +74,7 @@ TEST_CASE("losses, gradients and ten updates are PyTorch's") {
       INFO(name << ": " << tensor.name);
       CHECK(tensor.state == TensorReport::State::right);
     }
-    // Ten times closer than is asked for, so that the tolerance hides nothing.
+    // Four times closer than is asked for, so that the tolerance hides nothing.
     const Tolerance close = {golden.tolerance.float64, golden.tolerance.float32 / 4, ""};
     CHECK_FALSE(compare(outputs.at("losses"), golden.outputs[0].value, close));
   }

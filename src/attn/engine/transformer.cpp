@@ -124,6 +124,9 @@ Loss Transformer::loss(const Batch& batch, const LossForm& form) {
 }
 
 Loss Transformer::add_gradients(const Batch& batch, const LossForm& form, const Training& training) {
+  if (!(training.dropout >= 0.0 && training.dropout < 1.0)) {
+    refuse("dropout", "a share of at least 0 and less than 1", std::to_string(training.dropout));
+  }
   arena_.reset();
   grow_positions(batch);
   Pass pass{backend_, arena_, training.dropout, training.seed, training.step, training.first_sequence};
@@ -139,9 +142,12 @@ Loss Transformer::add_gradients(const Batch& batch, const LossForm& form, const 
 }
 
 void Transformer::reserve(const Batch& largest) {
-  backend_.pretend(true);
+  const struct Pretence {
+    explicit Pretence(Backend& who) : backend(who) { backend.pretend(true); }
+    ~Pretence() { backend.pretend(false); }
+    Backend& backend;
+  } pretence(backend_);
   add_gradients(largest, {}, {});
-  backend_.pretend(false);
   arena_.reset();
 }
 
@@ -161,10 +167,12 @@ std::vector<float> Transformer::logits(const Batch& batch) {
 void Transformer::grow_positions(const Batch& batch) {
   const std::size_t n = std::max(longest(batch.source.segments), longest(batch.input.segments));
   if (n <= positions_.rows) return;
-  backend_.release(positions_.data, positions_.rows * positions_.columns);
   const std::size_t d = config_.d_model, rows = std::max(n, 2 * positions_.rows);
-  positions_ = {backend_.allocate(rows * d), rows, d, d};
-  backend_.upload(positions_, position_table(rows, d, config_.dialect));
+  const std::vector<float> table = position_table(rows, d, config_.dialect);
+  const View larger = {backend_.allocate(rows * d), rows, d, d};  // the old one stays if this throws
+  backend_.upload(larger, table);
+  backend_.release(positions_.data, positions_.rows * positions_.columns);
+  positions_ = larger;
 }
 
 View Transformer::embed(Pass& pass, const Packed& packed, View table, DropoutAt& dropout) {
@@ -193,6 +201,13 @@ View Transformer::decode(Pass& pass, const Batch& batch, View memory) {
 /// rest.
 Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates) {
   form.pad = config_.pad;
+  const std::size_t fewest = form.smoothing == Smoothing::other_classes_but_pad ? 3 : 2;
+  if (projection_.rows < fewest) {
+    refuse("vocabulary", "at least " + std::to_string(fewest) + " classes", std::to_string(projection_.rows));
+  }
+  if (!(form.label_smoothing >= 0.0 && form.label_smoothing < 1.0)) {
+    refuse("label smoothing", "at least 0 and less than 1", std::to_string(form.label_smoothing));
+  }
   const Arena::Mark mark = pass.arena.mark();
   const std::size_t V = projection_.rows;
   const std::size_t chunk =

@@ -59,6 +59,7 @@ class Transformer {
   /// @param form      how targets are smoothed
   /// @param training  dropout, and the scale of the gradients
   /// @return          the loss
+  /// @throws std::invalid_argument when dropout or label smoothing is no share, or there are too few classes
   Loss add_gradients(const Batch& batch, const LossForm& form, const Training& training);
 
   /// All logits of a batch; nothing is dropped.
@@ -69,8 +70,9 @@ class Transformer {
   /// @return the memory of a pass
   const Arena& arena() const { return arena_; }
 
-  /// Makes room for a batch in advance, to the last float, by a pass in which nothing is computed.
+  /// Makes room for a batch in advance, by a pass in which nothing is computed.
   /// @param largest  a batch of the most and the longest sentences that will come
+  /// @throws std::bad_alloc when there is not enough memory for it
   void reserve(const Batch& largest);
 
  private:

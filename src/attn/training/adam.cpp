@@ -29,6 +29,7 @@ Adam::~Adam() {
 double Adam::update(double rate, double gradient_scale) {
   const engine::View gradients = parameters_.gradients();
   const double length = std::sqrt(backend_.sum_of_squares(gradients)) * gradient_scale;
+  if (!std::isfinite(length)) refuse("gradients", "numbers", "NaN or infinity; nothing was updated");
   const bool too_long = options_.longest_gradient > 0.0 && length > options_.longest_gradient;
   const double scale = gradient_scale * (too_long ? options_.longest_gradient / length : 1.0);
   backend_.adam({rate, options_.beta_1, options_.beta_2, options_.epsilon, ++t_, scale}, parameters_.values(),

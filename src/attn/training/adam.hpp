@@ -44,6 +44,7 @@ class Adam {
   /// @param rate            the learning rate
   /// @param gradient_scale  what the gradients are multiplied with, such as 1 / tokens
   /// @return                the length of the gradient, scaled but not shortened
+  /// @throws std::invalid_argument when a gradient is NaN or infinite; then nothing is changed
   double update(double rate, double gradient_scale = 1.0);
 
   /// @return how many updates there were

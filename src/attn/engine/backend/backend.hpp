@@ -55,7 +55,7 @@ struct NormForm {
 /// What label smoothing does with each target.
 struct LossForm {
   double label_smoothing = 0.0;                  ///< the share that is given away
-  Smoothing smoothing = Smoothing::all_classes;  ///< to whom
+  Smoothing smoothing = Smoothing::all_classes;  ///< to whom; it is not taken from a dialect
   int pad = 0;                                   ///< targets that do not count; a model fills in its own
 };
 
@@ -142,7 +142,8 @@ class Backend {
   /// @param dbias  d numbers
   virtual void add_column_sums(View dy, float* dbias) = 0;
 
-  /// The middle of the feed-forward layer: \f$y = \mathrm{act}(x + b)\f$; x becomes x + b.
+  /// The middle of the feed-forward layer: \f$y = \mathrm{act}(x + b)\f$; x becomes what the way back needs: x +
+  /// b, or for relu what is left of it.
   /// @param x           shape (n, d_ff)
   /// @param bias        d_ff numbers
   /// @param activation  which
@@ -206,7 +207,8 @@ class Backend {
                              bool add, float* dgamma, float* dbeta) = 0;
 
   /// Scaled dot-product attention of every sentence and head: \f$A = \mathrm{softmax}(QK^\top/\sqrt{d_k})\f$,
-  /// \f$\mathrm{out} = \mathrm{drop}(A) V\f$.
+  /// \f$\mathrm{out} = \mathrm{drop}(A) V\f$. A row that may look at nothing, or whose scores are all
+  /// \f$-\infty\f$, gives zeros. What stands behind the causal mask is multiplied by 0: it must be finite.
   /// @param plan     which queries look at which keys
   /// @param Q        all heads side by side, shape (queries, h·d_k)
   /// @param K        shape (keys, h·d_k)
@@ -220,7 +222,7 @@ class Backend {
   /// @param Q        as before
   /// @param K        as before
   /// @param V        as before
-  /// @param weights  as attention() left them; they are spent
+  /// @param weights  as attention() left them
   /// @param dout     the gradient of out
   /// @param dQ       of the shape of Q
   /// @param dK       of the shape of K
@@ -242,7 +244,7 @@ class Backend {
   /// @param tokens   as before
   /// @param scale    as before
   /// @param dropout  as before
-  /// @param dx       the gradient of x
+  /// @param dx       the gradient of x; it is spent
   /// @param dtable   of the shape of the table
   virtual void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropout, View dx,
                               View dtable) = 0;
@@ -270,7 +272,7 @@ class Backend {
   /// @param square      of the gradients, one row
   virtual void adam(const AdamStep& step, View parameters, View gradients, View mean, View square) = 0;
 
-  /// The largest numbers of each row, the first of equals before the others.
+  /// The largest numbers of each row, the first of equals before the others; NaN counts as the lowest.
   /// @param x       shape (n, V)
   /// @param k       how many, at most V
   /// @param values  n k numbers, the largest first

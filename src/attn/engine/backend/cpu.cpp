@@ -393,9 +393,8 @@ class CpuBackend : public Backend {
       for (std::size_t i = first; i < last; ++i) {
         const float* numbers = row(x, i);
         std::iota(order.begin(), order.end(), 0);
-        const auto before = [&](int a, int b) {
-          return numbers[a] != numbers[b] ? numbers[a] > numbers[b] : a < b;
-        };
+        const auto key = [&](int c) { return std::isnan(numbers[c]) ? -INFINITY : numbers[c]; };
+        const auto before = [&](int a, int b) { return key(a) != key(b) ? key(a) > key(b) : a < b; };
         std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(), before);
         for (std::size_t j = 0; j < k; ++j) {
           values[i * k + j] = numbers[order[j]];
@@ -473,6 +472,17 @@ class CpuBackend : public Backend {
     }
   }
 
+  /// The sum of all logits but that of y and, unless it is -1, that of pad.
+  static double sum_of_others(const float* z, std::size_t V, std::size_t y, int pad, float total) {
+    const double rest = static_cast<double>(total) - z[y] - (pad < 0 ? 0.0 : z[pad]);
+    if (std::isfinite(rest)) return rest;
+    double sum = 0.0;
+    for (std::size_t c = 0; c < V; ++c) {
+      if (c != y && static_cast<int>(c) != pad) sum += z[c];
+    }
+    return sum;
+  }
+
   /// Adds to the loss of a row, smoothed and plain, and makes its gradient.
   static void loss_of_row(View logits, std::size_t i, int target, int pad, const Shares& share, double scale,
                           double& loss, double& plain) {
@@ -486,13 +496,16 @@ class CpuBackend : public Backend {
     const bool pad_is_class = pad >= 0 && static_cast<std::size_t>(pad) < V;
     const kernels::LogSum sum = kernels::log_sum(z, V);
     const double log_sum = sum.largest + std::log(static_cast<double>(sum.sum));
-    double mean = (share.right - share.other) * z[y];  // of the logits, weighted by their shares
-    if (share.other > 0.0) mean += share.other * sum.total;
-    if (pad_is_class && share.pad != share.other) mean += (share.pad - share.other) * z[pad];
+    // The logits weighted by their shares; what has none is left out, so that its infinity does no harm.
+    double mean = share.right * z[y];
+    if (share.other > 0.0) {
+      const bool without_pad = pad_is_class && share.pad == 0.0 && static_cast<std::size_t>(pad) != y;
+      mean += share.other * (sum_of_others(z, V, y, without_pad ? pad : -1, sum.total));
+    }
     loss += log_sum - mean;
     plain += log_sum - z[y];
     if (scale == 0.0) return;
-    kernels::scaled_softmax(z, static_cast<float>(log_sum), static_cast<float>(scale),
+    kernels::scaled_softmax(z, sum.largest, static_cast<float>(scale / sum.sum),
                             static_cast<float>(scale * share.other), V);
     z[y] -= static_cast<float>(scale * (share.right - share.other));
     if (pad_is_class) z[pad] -= static_cast<float>(scale * (share.pad - share.other));

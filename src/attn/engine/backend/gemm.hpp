@@ -6,7 +6,8 @@
 
 namespace attn::engine {
 
-/// \f$C = s\,\mathrm{op}(A)\,\mathrm{op}(B)\f$, or added to C, on this thread alone.
+/// \f$C = s\,\mathrm{op}(A)\,\mathrm{op}(B)\f$, or added to C, on this thread alone when it is called from a
+/// parallel region.
 /// @param scale   s
 /// @param A       the first factor
 /// @param A_turned  whether it is transposed

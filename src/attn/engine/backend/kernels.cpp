@@ -22,7 +22,7 @@ namespace {
 /// not 0; above 88, what it gives at 88.
 ATTN_INLINE float exponential(float x) {
   const float clamped = std::min(std::max(x, -87.0f), 88.0f);
-  const float k = std::rint(clamped * 1.44269504f);
+  const float k = std::rint(clamped == clamped ? clamped * 1.44269504f : 0.0f);  // NaN goes on in the polynomial
   const float r = clamped - k * (355.0f / 512) - k * -2.12194440e-4f;  // ln 2 in two parts, the first one exact
   float p = 1.0f / 720;
   p = p * r + 1.0f / 120;
@@ -40,8 +40,12 @@ ATTN_KERNEL void dropout_factors(float* factors, std::size_t count, double p, co
                                  const std::uint32_t counter[3], std::uint32_t first_index) {
   constexpr std::size_t lanes = 16;
   const float kept = static_cast<float>(1.0 / (1.0 - p));
-  // bits * 2^-32 < p, in whole numbers
-  const auto threshold = static_cast<std::uint32_t>(std::ceil(p * 0x1p32));
+  const double bound = std::ceil(p * 0x1p32);  // bits * 2^-32 < p, in whole numbers
+  if (bound >= 0x1p32) {
+    std::fill_n(factors, count, 0.0f);
+    return;
+  }
+  const auto threshold = static_cast<std::uint32_t>(bound);
   std::size_t at = 0;
   for (std::uint32_t block = first_index / 4; at < count; block += lanes) {
     std::uint32_t a[lanes], b[lanes], c[lanes], d[lanes];
@@ -120,7 +124,11 @@ ATTN_KERNEL Moments moments(const float* x, std::size_t n) {
   float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t i = 0; i < n; ++i) sum += x[i];
-  const float mean = sum / static_cast<float>(n);
+  const float nearly = sum / static_cast<float>(n);
+  float rest = 0.0f;  // what rounding left, so that a constant row has a mean that is exactly that constant
+#pragma omp simd reduction(+ : rest)
+  for (std::size_t i = 0; i < n; ++i) rest += x[i] - nearly;
+  const float mean = nearly + rest / static_cast<float>(n);
   float squares = 0.0f;
 #pragma omp simd reduction(+ : squares)
   for (std::size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
@@ -161,6 +169,14 @@ ATTN_KERNEL void softmax(float* x, std::size_t visible, std::size_t n) {
   float largest = -INFINITY;
 #pragma omp simd reduction(max : largest)
   for (std::size_t i = 0; i < visible; ++i) largest = x[i] > largest ? x[i] : largest;
+  if (largest == -INFINITY) {  // nothing may be looked at
+    bool all = true;
+    for (std::size_t i = 0; i < visible; ++i) all = all && x[i] == -INFINITY;
+    if (all) {
+      std::fill_n(x, n, 0.0f);
+      return;
+    }
+  }
   float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t i = 0; i < visible; ++i) sum += x[i] = exponential(x[i] - largest);
