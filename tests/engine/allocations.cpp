@@ -10,6 +10,14 @@ std::atomic<std::size_t> allocations{0};
 
 }  // namespace attn::tests
 
+// Sanitizers bring allocators of their own; there nothing is counted.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ATTN_SANITIZED
+#endif
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ATTN_SANITIZED)
+
 void* operator new(std::size_t size) {
   ++attn::tests::allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -18,3 +26,5 @@ void* operator new(std::size_t size) {
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+#endif
