@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cmath>
 
 // Without knowing the processor a compiler uses a quarter of it, or less. g++ makes each function three times, and
@@ -169,7 +170,7 @@ ATTN_KERNEL void softmax(float* x, std::size_t visible, std::size_t n) {
   float largest = -INFINITY;
 #pragma omp simd reduction(max : largest)
   for (std::size_t i = 0; i < visible; ++i) largest = x[i] > largest ? x[i] : largest;
-  if (largest == -INFINITY) {  // nothing may be looked at
+  if (largest <= -FLT_MAX) {  // perhaps nothing may be looked at (some compilers begin a maximum at -FLT_MAX)
     bool all = true;
     for (std::size_t i = 0; i < visible; ++i) all = all && x[i] == -INFINITY;
     if (all) {
