@@ -105,6 +105,8 @@ void Program::in_short(const std::string& words) const {
 
 std::string tokens(std::size_t count) { return std::to_string(count) + (count == 1 ? " token" : " tokens"); }
 
+double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
+
 double mean_diagonal(const Matrix& weights) {
   double sum = 0.0;
   for (std::size_t i = 0; i < weights.shape(0); ++i) sum += weights(i, i) / static_cast<double>(weights.shape(0));

@@ -59,6 +59,9 @@ class Program {
 /// A count of tokens in words: "1 token", "3 tokens".
 std::string tokens(std::size_t count);
 
+/// The largest difference between two matrices of one shape, entry by entry.
+double max_difference(const Matrix& A, const Matrix& B);
+
 /// How much of its weight each token gives itself, on average.
 double mean_diagonal(const Matrix& weights);
 

@@ -16,8 +16,6 @@ using namespace attn;
 
 namespace {
 
-double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
-
 const std::vector<std::string> names = {"x1", "x2", "x3"};
 const Matrix X = {{1, 0}, {0, 1}, {1, 1}};
 

@@ -19,8 +19,6 @@ using namespace attn;
 
 namespace {
 
-double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
-
 /// What a call says when it refuses what it was given.
 template <class Call>
 std::string refusal(const Call& call) {

@@ -7,10 +7,9 @@
 
 #include "attn/core/matrix.hpp"
 #include "attn/reference/positions.hpp"
+#include "program.hpp"
 
 namespace attn {
-
-inline double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
 
 // [shift_error]
 /// The largest error of PE(p + k) = PE(p) M_k, over all p up to 5000.

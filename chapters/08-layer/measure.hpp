@@ -40,8 +40,6 @@ inline DecoderLayer random_decoder_layer(Random& random, std::size_t h, std::siz
   return {self, plain_norm(d), cross, plain_norm(d), random_feed_forward(random, d, d_ff), plain_norm(d)};
 }
 
-inline double max_difference(const Matrix& A, const Matrix& B) { return xt::amax(xt::abs(A - B))(); }
-
 // [sizes]
 /// The root of the mean square of all numbers.
 inline double size_of(const Matrix& X) { return std::sqrt(xt::mean(X * X)()); }

@@ -182,7 +182,7 @@ void probabilities(const Program& program) {
   }
   program.out() << "divided by a temperature of 0.5 or 2, the likeliest stay the likeliest: "
                 << (stays ? "yes" : "no") << '\n'
-                << "each row sums to 1, largest difference: " << fixed(max_difference(xt::sum(p, {1}), 1.0))
+                << "each row sums to 1, largest difference: " << fixed(xt::amax(xt::abs(xt::sum(p, {1}) - 1.0))())
                 << '\n'
                 << "cross-entropy: " << fixed(loss) << '\n';
 }

@@ -45,11 +45,6 @@ inline Config toy() {
 }
 // [toy]
 
-template <class A, class B>
-double max_difference(const A& a, const B& b) {
-  return xt::amax(xt::abs(a - b))();
-}
-
 /// The root of the mean square of all numbers.
 inline double size_of(const Matrix& X) { return std::sqrt(xt::mean(X * X)()); }
 

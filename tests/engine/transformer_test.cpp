@@ -251,6 +251,34 @@ TEST_CASE("gradients of two batches add up to those of one") {
   CHECK(apart(all_gradients(*both.model, *both.backend), wanted) < 1e-5);
 }
 
+// Logits are made some rows at a time; with 60,000 words there is room for 69 rows at once.
+TEST_CASE("a batch whose logits are made in several parts is the sum of its sentences") {
+  Config config;
+  config.vocabulary = 60000;
+  config.d_model = 4;
+  config.h = 2;
+  config.d_ff = 3;
+  config.encoder_layers = config.decoder_layers = 1;
+  Random random(8);
+  Both both = make(config, random);
+  std::vector<Tokens> from, to;
+  for (std::size_t b = 0; b < 10; ++b) {
+    from.push_back(random_tokens(random, 5, config.vocabulary));
+    to.push_back(random_tokens(random, 16, config.vocabulary));
+  }
+  const engine::LossForm form = {0.1, Smoothing::all_classes, 0};
+  const engine::Training training = {0.0, 0, 0, 0, 1.0 / 160};
+  const double whole = both.model->add_gradients(engine::pack(config, from, to), form, training).sum;
+  const std::vector<float> wanted = all_gradients(*both.model, *both.backend);
+  both.backend->zero(both.model->parameters().gradients());
+  double sum = 0.0;
+  for (std::size_t b = 0; b < 10; ++b) {
+    sum += both.model->add_gradients(engine::pack(config, {&from[b], 1}, {&to[b], 1}), form, training).sum;
+  }
+  CHECK(std::abs(whole - sum) < 1e-3);
+  CHECK(apart(all_gradients(*both.model, *both.backend), wanted) < 1e-5);
+}
+
 TEST_CASE("any number of threads gives the same, dropout included; the same number the same bits") {
   Random random(3);
   Both both = make(small("annotated"), random);

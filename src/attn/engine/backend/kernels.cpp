@@ -5,8 +5,9 @@
 #include <cfloat>
 #include <cmath>
 
-// Without knowing the processor a compiler uses a quarter of it, or less. g++ makes each function three times, and
-// the right one is chosen when the program starts. (Under sanitizers it would be chosen before they are ready.)
+// Without knowing the processor a compiler uses only what all of them have. g++ makes each function three times,
+// and the right one is chosen when the program starts. (Under sanitizers it would be chosen before they are
+// ready.)
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ATTN_KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
