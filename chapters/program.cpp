@@ -84,6 +84,10 @@ void Program::section(std::string_view name, std::string_view words) const {
   *out_ << "\n== " << name << ": " << words << " ==\n";
 }
 
+void Program::measured(std::string_view name, std::string_view words) const {
+  section(name, std::string(words) + " (measured)");
+}
+
 void Program::draw(const std::string& file, const std::string& picture) const {
   if (!save_folder_.empty()) write_file(fs::path(save_folder_) / file, picture);
 }
@@ -114,7 +118,7 @@ double mean_diagonal(const Matrix& weights) {
 }
 
 int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(const Program&),
-                void (*own)(const Program&, const OwnInput&)) {
+                void (*own)(const Program&, const OwnInput&), const std::vector<ChapterOption>& options) {
   const auto start = std::chrono::steady_clock::now();
   CLI::App app("Chapter " + chapter.number + ", " + chapter.title + ": " + chapter.about);
   std::string sentence, file, folder;
@@ -128,6 +132,7 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
   CLI::Option* only_a_line = app.add_flag("--brief", brief, "only a line: what was shown, and how long it took");
   app.add_flag("--trace", list_traces, "only the name and the shape of every tensor on the way")
       ->excludes(only_a_line);
+  for (const ChapterOption& option : options) app.add_option(option.name, *option.value, option.about);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -24,6 +24,13 @@ struct OwnInput {
   Matrix X;                        ///< one token a row
 };
 
+/// An option that only one chapter has.
+struct ChapterOption {
+  std::string name;    ///< such as "--measure"
+  std::string about;   ///< for --help
+  std::string* value;  ///< where it goes
+};
+
 /// The running program, as its chapter sees it.
 class Program {
  public:
@@ -32,6 +39,9 @@ class Program {
 
   /// Starts a section; pages quote it by its name.
   void section(std::string_view name, std::string_view words) const;
+
+  /// Starts a section whose numbers were measured: they differ a little from machine to machine.
+  void measured(std::string_view name, std::string_view words) const;
 
   /// Writes a picture into the folder that --save names, if it was given.
   void draw(const std::string& file, const std::string& picture) const;
@@ -49,7 +59,7 @@ class Program {
 
  private:
   friend int run_chapter(int, char**, const Chapter&, void (*)(const Program&),
-                         void (*)(const Program&, const OwnInput&));
+                         void (*)(const Program&, const OwnInput&), const std::vector<ChapterOption>&);
   std::ostream* out_ = nullptr;
   std::string save_folder_;
   std::string* short_ = nullptr;
@@ -68,6 +78,6 @@ double mean_diagonal(const Matrix& weights);
 /// Runs a chapter: `tour` shows what the page tells; `own` does the same to what the reader brought with
 /// --sentence or --input. Returns the exit status.
 int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(const Program&),
-                void (*own)(const Program&, const OwnInput&));
+                void (*own)(const Program&, const OwnInput&), const std::vector<ChapterOption>& options = {});
 
 }  // namespace attn

@@ -25,7 +25,8 @@ const char usage[] =
     "OUTPUT is the transcript that the page quotes (default: output.txt beside it).\n"
     "Markers in a page, each alone on its line, the generated block below it:\n"
     "  <!-- code: FILE REGION -->   the lines between two lines \"// [REGION]\"\n"
-    "  <!-- output: SECTION -->     the transcript below its line \"== SECTION: … ==\"\n"
+    "  <!-- output: SECTION -->     the transcript, or measured.txt beside it, below its line \"== SECTION: … "
+    "==\"\n"
     "  <!-- top -->                 reading time, and the chapter before\n"
     "  <!-- nav -->                 links to the chapters around\n";
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/core/settings.hpp"
+
 namespace attn {
 
 /// `attn check CASE DIR`: holds the .npy files of a folder against a golden case.
@@ -39,6 +41,24 @@ struct BenchOptions {
   std::size_t runs = 3;                                 ///< of each kind
   std::string json;                                     ///< a file for every figure, or empty
 };
+
+/// What `attn train` was asked for.
+struct TrainOptions {
+  std::string preset;            ///< a name, or empty
+  std::filesystem::path config;  ///< a file of settings, or empty
+  SettingTexts texts;            ///< settings that were given as options
+  std::filesystem::path folder;  ///< where the run goes, or empty for a name after the task
+  std::filesystem::path resume;  ///< a run, or a checkpoint, that goes on; or empty
+};
+
+/// `attn train`: trains a model, or goes on with it.
+int train_command(const TrainOptions& options);
+
+/// `attn info`: what is in a model, a checkpoint, or a run.
+int info_command(const std::filesystem::path& path, bool tensors);
+
+/// `attn average`: the mean of several models.
+int average_command(const std::filesystem::path& out, const std::vector<std::filesystem::path>& files);
 
 /// `attn bench`: how fast the base model runs and trains here, against the same matrix products alone.
 int bench_command(const BenchOptions& options);

@@ -1,8 +1,10 @@
 // The `attn` command.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <exception>
 #include <iostream>
 
+#include "attn/training/plan.hpp"
 #include "cli/commands.hpp"
 #include "setup.hpp"
 
@@ -20,8 +22,34 @@ fs::path golden_folder(const char* program) {
   return fs::exists(installed) ? installed : built;
 }
 
+/// `attn train` and an option for each of its settings, which are written into `options`.
+CLI::App* add_train(CLI::App& app, attn::TrainOptions& options) {
+  CLI::App* train = app.add_subcommand("train", "Train a model on a built-in task, or go on with it");
+  std::string presets;
+  for (const std::string& name : attn::training::preset_names()) presets += (presets.empty() ? "" : ", ") + name;
+  train->add_option("--preset", options.preset,
+                    "sizes and how they are trained: " + presets + " (tiny, whose settings are shown below)");
+  train->add_option("--config", options.config,
+                    "a file of lines `name = value`, with the names of the options below");
+  train->add_option("--folder", options.folder, "where checkpoints and the model go (attn-copy or attn-reverse)");
+  train->add_option("--resume", options.resume, "a run, or one of its checkpoints, that goes on");
+  attn::training::Plan plan;
+  const std::vector<attn::Setting> settings = attn::training::settings(plan);
+  attn::apply(settings, attn::training::preset("tiny"), "preset tiny");
+  for (const attn::Setting& setting : settings) {
+    train
+        ->add_option_function<std::string>(
+            "--" + setting.name,
+            [&options, name = setting.name](const std::string& text) { options.texts[name] = text; }, setting.help)
+        ->default_str(setting.get())
+        ->type_name("")
+        ->group(setting.group);
+  }
+  return train;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Attention, Step by Step: checks of your own work and of this machine.", "attn");
+  CLI::App app("Attention, Step by Step: training, checks of your own work and of this machine.", "attn");
   app.set_version_flag("--version", std::string(attn::setup::version));
   app.require_subcommand(0, 1);
 
@@ -58,6 +86,17 @@ int run(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   bench->add_option("--json", measure.json, "a file for every figure");
+  attn::TrainOptions training;
+  CLI::App* train = add_train(app, training);
+  std::string path;
+  bool tensors = false;
+  CLI::App* info = app.add_subcommand("info", "Show what is in a model, a checkpoint, or a run");
+  info->add_option("PATH", path, "a file of safetensors, or a folder of attn train")->required();
+  info->add_flag("--tensors", tensors, "list every tensor");
+  std::vector<std::filesystem::path> models;
+  CLI::App* average = app.add_subcommand("average", "Average the weights of several models");
+  average->add_option("OUT", path, "the new model")->required();
+  average->add_option("MODEL", models, "files, or checkpoints")->required();
   CLI::App* doctor = app.add_subcommand("doctor", "Say what is found on this machine, and what to install");
 
   try {
@@ -75,6 +114,9 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*doctor) return attn::doctor_command();
+  if (*train) return attn::train_command(training);
+  if (*info) return attn::info_command(path, tensors);
+  if (*average) return attn::average_command(path, models);
   if (*bench) return attn::bench_command(measure);
   if (*dialects)
     return dialects->count("A") == 0 ? attn::list_dialects_command()
@@ -85,8 +127,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   try {
     return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "attn: wanted more memory than there is\n";
+    return 2;
   } catch (const std::exception& error) {
     std::cerr << "attn: " << error.what() << '\n';
     return 2;

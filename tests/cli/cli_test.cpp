@@ -1,53 +1,22 @@
 // The programs as a reader meets them: help, errors, exit codes, what goes where.
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "attn/core/files.hpp"
 #include "attn/core/tensor.hpp"
 #include "attn/formats/npy.hpp"
 #include "catch.hpp"
+#include "cli/program.hpp"
 #include "scratch.hpp"
 
+using attn::tests::check_refused;
+using attn::tests::has;
+using attn::tests::Result;
+using attn::tests::run;
 using attn::tests::Scratch;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Result {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-/// Runs a program of the build: "attn check ...".
-Result run(const std::string& command) {
-  const Scratch scratch;
-  const std::string err = (scratch / "err").string();
-  FILE* pipe = popen(("'" ATTN_TEST_BIN "'/" + command + " 2>'" + err + "'").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Result result;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) result.out.append(buffer.data(), n);
-  const int status = pclose(pipe);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.err = attn::read_file(err);
-  return result;
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// What is refused is told on standard error, with nothing on standard output, and status 2.
-void check_refused(const std::string& command, const std::string& part) {
-  const Result result = run(command);
-  INFO(command << "\n" << result.out << result.err);
-  CHECK(result.status == 2);
-  CHECK(result.out.empty());
-  CHECK(has(result.err, part));
-}
 
 const std::string golden = ATTN_TEST_GOLDEN;
 
@@ -56,7 +25,8 @@ const std::string golden = ATTN_TEST_GOLDEN;
 TEST_CASE("every program explains itself") {
   for (const std::string program :
        {"attn", "attn bench", "attn check", "attn dialects", "attn doctor", "chapter-01", "chapter-02",
-        "chapter-03", "chapter-04", "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09"}) {
+        "chapter-03", "chapter-04", "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09",
+        "attn train", "attn info", "attn average"}) {
     const Result help = run(program + " --help");
     INFO(program);
     CHECK(help.status == 0);

@@ -57,6 +57,24 @@ TEST_CASE("tying saves two matrices of V rows") {
   CHECK(parameter_count(apart) - parameter_count(tied) == 37888000);
 }
 
+TEST_CASE("learned positions are a matrix for each stack, between what is shared and the layers") {
+  Config config = toy();
+  config.dialect = dialect("annotated");
+  config.learned_positions = 20;
+  CHECK(parameter_count(config) == 2 * 20 * 16 + [&] {
+    Config sines = config;
+    sines.learned_positions = 0;
+    return parameter_count(sines);
+  }());
+  const std::vector<Parameter> all = parameters(config);
+  CHECK(all[1].name == "projection.b");
+  CHECK(all[2].name == "encoder.positions");
+  CHECK(all[3].name == "decoder.positions");
+  CHECK(all[3].rows == 20);
+  CHECK(all[3].columns == 16);
+  CHECK(all[3].kind == Parameter::Kind::embedding);
+}
+
 TEST_CASE("parts add up to the whole, and no name stands twice") {
   Config config = toy();
   config.dialect = dialect("annotated");

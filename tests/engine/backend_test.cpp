@@ -162,6 +162,8 @@ TEST_CASE("copies, zeros, sums and biases") {
     const Held x(*backend, A), y(*backend, B), bias(*backend, b);
     backend->add(x.view(), y.view());
     tests::check_near(y.matrix(), Matrix(A + B), 1e-6);
+    backend->blend(0.25, x.view(), y.view());
+    tests::check_near(y.matrix(), Matrix(0.75 * (A + B) + 0.25 * A), 1e-6);
     backend->copy(x.view(), y.view());
     tests::check_same(y.matrix(), A);
     backend->add_bias(y.view(), bias.data());
@@ -169,6 +171,21 @@ TEST_CASE("copies, zeros, sums and biases") {
     backend->add_column_sums(x.view(), bias.data());
     tests::check_near(bias.matrix(), Matrix(b + column_sums(A)), 1e-5);
     CHECK(std::abs(backend->sum_of_squares(x.view()) - xt::sum(A * A)()) < 1e-5);
+    backend->zero(y.view());
+    CHECK(backend->sum_of_squares(y.view()) == 0.0);
+  }
+}
+
+TEST_CASE("a lone row, such as all gradients, is worked on like many") {
+  for (const auto& backend : backends()) {
+    const Held x(*backend, {{4, 8, -2, 0, 1}}), y(*backend, {{8, 0, 2, 4, 1}});
+    backend->blend(0.25, x.view(), y.view());
+    tests::check_same(y.matrix(), {{7, 2, 1, 3, 1}});
+    backend->add(x.view(), y.view());
+    tests::check_same(y.matrix(), {{11, 10, -1, 3, 2}});
+    CHECK(backend->sum_of_squares(y.view()) == 235.0);
+    backend->copy(x.view(), y.view());
+    tests::check_same(y.matrix(), x.matrix());
     backend->zero(y.view());
     CHECK(backend->sum_of_squares(y.view()) == 0.0);
   }
@@ -315,22 +332,27 @@ TEST_CASE("embeddings: looked up, scaled, placed, and sent back to where they ca
   for (const auto& backend : backends()) {
     Random random(6);
     const Matrix E = in_float(random.normal_matrix(4, 6)), P = in_float(random.normal_matrix(3, 6)),
-                 dX = in_float(random.normal_matrix(5, 6));
+                 dX = in_float(random.normal_matrix(5, 6)), dP = in_float(random.normal_matrix(3, 6));
     const std::vector<int> tokens = {2, no_token, 2, 0, 3};
     const std::size_t place[] = {0, 1, 2, 0, 1};
-    Matrix wanted({5, 6}), wanted_back = E;
+    Matrix wanted({5, 6}), wanted_back = E, places_back = dP;
     const Matrix F = factors(0.3, 6, 8);
     for (std::size_t i = 0; i < 5; ++i) {
       xt::row(wanted, i) = xt::row(P, place[i]);
+      xt::row(places_back, place[i]) += xt::row(dX, i) * xt::row(F, i);
       if (tokens[i] < 0) continue;
       xt::row(wanted, i) += 2.5 * xt::row(E, tokens[i]);
       xt::row(wanted_back, tokens[i]) += 2.5 * xt::row(dX, i) * xt::row(F, i);
     }
-    const Held table(*backend, E), positions(*backend, P), x(*backend, dX), dx(*backend, dX), dtable(*backend, E);
+    const Held table(*backend, E), positions(*backend, P), x(*backend, dX), dpositions(*backend, dP);
     backend->embed(tokens, table.view(), 2.5f, positions.view(), dropout_at(0.3, 8), x.view());
     tests::check_near(x.matrix(), Matrix(wanted * F), 1e-5);
-    backend->embed_backward(tokens, 2.5f, dropout_at(0.3, 8), dx.view(), dtable.view());
-    tests::check_near(dtable.matrix(), wanted_back, 1e-5);
+    for (const View places : {View(), dpositions.view()}) {
+      const Held dx(*backend, dX), dtable(*backend, E);
+      backend->embed_backward(tokens, 2.5f, dropout_at(0.3, 8), dx.view(), dtable.view(), places);
+      tests::check_near(dtable.matrix(), wanted_back, 1e-5);
+    }
+    tests::check_near(dpositions.matrix(), places_back, 1e-5);
   }
 }
 

@@ -37,6 +37,7 @@ Config random_config(Random& random) {
     config.tied = false;
     config.target_vocabulary = between(random, 5, 9);
   }
+  if (random.bits() % 4 == 0) config.learned_positions = between(random, 9, 12);
   return config;
 }
 
@@ -318,6 +319,39 @@ TEST_CASE("after the largest batch a step allocates nothing") {
   for (int i = 0; i < 5; ++i) step(large), step(little);
   CHECK(allocations == from_heap);
   CHECK(both.model->arena().allocations() == from_system);
+}
+
+// The answers of a target stand one place further in what the decoder reads.
+TEST_CASE("a decoder that looks ahead sees the tokens after a place; another does not") {
+  Random random(9);
+  Both both = make(small("paper"), random);
+  const auto first_rows = [&](const Tokens& target) {
+    std::vector<float> logits =
+        both.model->logits(engine::pack(both.model->config(), {&sources[0], 1}, {&target, 1}));
+    logits.resize(2 * both.model->config().vocabulary);
+    return logits;
+  };
+  const Tokens one = {6, 3, 8, 10, 2}, another = {6, 3, 9, 10, 2};  // read as BOS 6 3 8 10 and BOS 6 3 9 10
+  CHECK(apart(first_rows(one), first_rows(another)) == 0.0);
+  both.model->look_ahead(true);
+  CHECK(apart(first_rows(one), first_rows(another)) > 1e-3);
+  both.model->look_ahead(false);
+  CHECK(apart(first_rows(one), first_rows(another)) == 0.0);
+}
+
+TEST_CASE("a sentence that goes on where no position was learned is refused, and the model goes on") {
+  Config config = small("paper");
+  config.learned_positions = 4;
+  Random random(10);
+  Both both = make(config, random);
+  const auto refusal = [&](const std::vector<Tokens>& a, const std::vector<Tokens>& b) {
+    return tests::complaint([&] { both.model->add_gradients(engine::pack(config, a, b), {}, {}); });
+  };
+  CHECK(refusal({{3}, {4, 5, 6, 7, 8}}, {{2}, {2}}) ==
+        "source 1: wanted at most 4 tokens, as there are learned positions, got 5");
+  CHECK(refusal({{3}}, {{4, 5, 6, 7, 8, 2}}) ==
+        "target 0: wanted at most 4 tokens, as there are learned positions, got 6");
+  CHECK(refusal({{4, 5, 6, 7, 0}}, {{4, 5, 6, 2}}).empty());  // padding takes no place
 }
 
 TEST_CASE("sentences that are empty, and batches of none") {

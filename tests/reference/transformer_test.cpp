@@ -8,6 +8,7 @@
 #include "attn/core/trace.hpp"
 #include "attn/reference/greedy.hpp"
 #include "attn/reference/loss.hpp"
+#include "attn/reference/positions.hpp"
 #include "matrices.hpp"
 
 using namespace attn;
@@ -191,7 +192,10 @@ TEST_CASE("depth 0, 1, 2: without layers the memory is the input, with each it i
 
 // annotated-transformer issue 9, pytorch 86274: layers that begin as copies of one another.
 TEST_CASE("layers begin different, parameters keep their order, and tying is one matrix", "[chapter-09]") {
-  Transformer model = toy_model(9, "annotated");
+  Config config = toy("annotated");
+  config.learned_positions = 7;
+  Random random(9);
+  Transformer model = initial_transformer(config, random);
   CHECK(apart(model.encoder[0].self.W_Q, model.encoder[1].self.W_Q) > 0.0);
   std::vector<std::string> names;
   for_each(model, [&](const std::string& name, const Matrix& value) {
@@ -217,6 +221,29 @@ TEST_CASE("a model whose vocabularies are apart has three matrices", "[chapter-0
   CHECK(complaint([&] {
           transformer(model, source, {7, 6, 2});
         }) == "token 1: wanted one of 7 tokens, counted from 0, got 7");
+}
+
+TEST_CASE("learned positions take the place of sines and cosines, and end where their table ends",
+          "[chapter-09]") {
+  const Transformer sines = toy_model(18);
+  Config config = toy();
+  config.learned_positions = 5;
+  const auto with_positions = [&](const Matrix& encoder_positions, const Matrix& decoder_positions) {
+    Transformer model = sines;
+    model.config = config;
+    model.encoder_positions = encoder_positions, model.decoder_positions = decoder_positions;
+    return model;
+  };
+  const Matrix table = positional_encoding(5, 16);
+  const Transformer same = with_positions(table, table);
+  check_same(transformer(same, source, target), transformer(sines, source, target));
+  CHECK(apart(encode(with_positions(-table, table), source), encode(sines, source)) > 1e-3);
+  CHECK(apart(transformer(with_positions(table, -table), source, target), transformer(sines, source, target)) >
+        1e-3);
+  const Tokens longer = {4, 7, 3, 9, 5, 6};
+  const std::string refusal = "learned_positions: wanted at most 5 tokens, the rows of the table, got 6";
+  CHECK(complaint([&] { encode(same, longer); }) == refusal);
+  CHECK(complaint([&] { transformer(same, source, longer); }) == refusal);
 }
 
 // CoursIA PR 12768: 107 in place of ln V, from embeddings that were too long.

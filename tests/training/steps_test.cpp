@@ -5,6 +5,7 @@
 #include "attn/engine/transformer.hpp"
 #include "attn/golden/check.hpp"
 #include "attn/training/adam.hpp"
+#include "attn/training/schedule.hpp"
 #include "golden/golden_folder.hpp"
 #include "matrices.hpp"
 

@@ -74,14 +74,18 @@ Lines code_region(const fs::path& source, const std::string& name) {
 Lines output_section(const fs::path& transcript, const std::string& name) {
   Lines section;
   int count = 0;
-  bool inside = false;
-  for (const std::string& line : read_existing(transcript)) {
-    const std::string heading = section_name(line);
-    if (!heading.empty()) {
-      inside = heading == name;
-      count += inside ? 1 : 0;
-    } else if (inside) {
-      section.push_back(line);
+  const fs::path recorded = transcript.parent_path() / "measured.txt";
+  for (const fs::path& file : {transcript, recorded}) {
+    if (file == recorded && !fs::exists(recorded)) continue;
+    bool inside = false;
+    for (const std::string& line : read_existing(file)) {
+      const std::string heading = section_name(line);
+      if (!heading.empty()) {
+        inside = heading == name;
+        count += inside ? 1 : 0;
+      } else if (inside) {
+        section.push_back(line);
+      }
     }
   }
   if (count == 0) throw PageError(transcript.string() + ": no section \"== " + name + ": … ==\"");

@@ -88,6 +88,10 @@ std::vector<Parameter> parameters(const Config& config) {
     parts.add("projection.W", target_V, d, Kind::embedding);
   }
   if (config.dialect.output_bias) parts.add("projection.b", 1, target_V, Kind::bias);
+  if (config.learned_positions > 0) {
+    parts.add("encoder.positions", config.learned_positions, d, Kind::embedding);
+    parts.add("decoder.positions", config.learned_positions, d, Kind::embedding);
+  }
   for (std::size_t i = 0; i < config.encoder_layers; ++i) {
     const std::string layer = "encoder." + std::to_string(i);
     parts.attention(layer + ".self");

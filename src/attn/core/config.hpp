@@ -22,6 +22,7 @@ struct Config {
   std::size_t h = 8;                  ///< heads; each has d_k = d_v = d_model / h
   std::size_t encoder_layers = 6;     ///< N
   std::size_t decoder_layers = 6;     ///< N
+  std::size_t learned_positions = 0;  ///< how many places have a learned vector; 0: sines and cosines
   int pad = 0;                        ///< the token that fills up; nobody looks at it
   int bos = 1;                        ///< the token that begins a target
   int eos = 2;                        ///< the token that ends a target

@@ -1,8 +1,10 @@
 /// @file
-/// @brief Whole files in and out.
+/// @brief Whole files and folders, in and out. What is written here survives a kill, a full disk and a power cut:
+/// under its own name there is the old or the new, never half of one.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,11 +16,29 @@ namespace attn {
 /// @throws InputError when it is missing, a folder, or cannot be read
 std::string read_file(const std::filesystem::path& path);
 
-/// Writes a whole file: aside first, then renamed, so that a full disk never leaves half of one. Makes the
-/// folders above it.
+/// Writes a whole file: aside, into a new file `path.part`, which is brought to the disk and then renamed. Makes
+/// the folders above it. When this returns, the file is on the disk. Several may write to the same path at once:
+/// each has a file of its own aside (`path.1.part`, ...), and the last to finish stays. Only a kill leaves such a
+/// file behind.
 /// @param path   where
 /// @param bytes  its new content
-/// @throws InputError saying what went wrong; the old file, if any, is then still there
+/// @throws InputError saying what went wrong; the old file is then still there, unless the disk failed after the
+///         renaming
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Makes a folder of files appear at once: they are written into the folder `path.part`, which is brought to the
+/// disk and then renamed. Makes the folders above it. What a kill left in `path.part` is removed first, so only
+/// one may write to the same path at a time.
+/// @param path   where; a folder that is there already is refused, before anything is written: remove_folder() it
+/// @param write  writes the files; it is told the folder to write them into
+/// @throws InputError saying what went wrong, and whatever `write` throws; no folder is left then
+void write_folder(const std::filesystem::path& path,
+                  const std::function<void(const std::filesystem::path& aside)>& write);
+
+/// Removes a folder with all that is in it. It is renamed to `path.part` first, so that a kill never leaves half
+/// of it under its own name.
+/// @param path  which
+/// @throws InputError when it is missing, no folder, or cannot be removed
+void remove_folder(const std::filesystem::path& path);
 
 }  // namespace attn

@@ -65,6 +65,12 @@ class Parameters {
   /// @return       one view of all
   View gradient_at(const std::string& name, std::size_t parts = 1) const { return in(gradients_, name, parts); }
 
+  /// The place of a parameter in another row of as many floats, such as Adam's means.
+  /// @param row   size() floats
+  /// @param name  of a parameter
+  /// @return      a view of that part of the row
+  View place_in(View row, const std::string& name) const { return in(row.data, name, 1); }
+
   /// @return all values in one row
   View values() const { return {values_, 1, size_, size_}; }
 

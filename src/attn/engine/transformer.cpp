@@ -17,6 +17,20 @@ std::size_t longest(std::span<const Segment> segments) {
   return length;
 }
 
+/// Refuses sentences that go on where nothing was learned.
+void expect_at_most(std::size_t places, std::span<const Segment> segments, const char* side) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].length <= places) continue;
+    refuse(std::string(side) + " " + std::to_string(i),
+           "at most " + std::to_string(places) + " tokens, as there are learned positions",
+           std::to_string(segments[i].length));
+  }
+}
+
+float scale_of_embeddings(const Config& config) {
+  return config.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config.d_model)) : 1.0f;
+}
+
 std::string layer_name(const char* stack, std::size_t i) { return std::string(stack) + "." + std::to_string(i); }
 
 }  // namespace
@@ -64,9 +78,9 @@ struct Transformer::DecoderLayer {
         around_feed_forward(parameters, config, name + ".feed_forward") {}
 
   View forward(Pass& pass, View x, std::span<const Segment> segments, View memory,
-               std::span<const Segment> sources) {
+               std::span<const Segment> sources, bool causal) {
     const View z = around_self.before(pass, x);
-    const View f = self.forward(pass, z, segments, z, segments, true);
+    const View f = self.forward(pass, z, segments, z, segments, causal);
     const View y = around_self.after(pass, x, f, self.output_bias(), segments);
     const View g = cross.forward(pass, around_cross.before(pass, y), segments, memory, sources, false);
     const View w = around_cross.after(pass, y, g, cross.output_bias(), segments);
@@ -99,9 +113,16 @@ struct Transformer::DecoderLayer {
 
 Transformer::Transformer(const Config& config, Backend& backend)
     : config_(config), backend_(backend), parameters_(config, backend), arena_(backend) {
-  source_table_ = parameters_.at("embedding");
-  target_table_ = parameters_.at(config.tied ? "embedding" : "target_embedding");
-  projection_ = parameters_.at(config.tied ? "embedding" : "projection.W");
+  const auto input = [&](const std::string& table, const std::string& positions) {
+    Input all = {parameters_.at(table), parameters_.gradient_at(table), {}, {}, {}};
+    if (!parameters_.has(positions)) return all;
+    all.positions = parameters_.at(positions), all.positions_gradient = parameters_.gradient_at(positions);
+    return all;
+  };
+  source_ = input("embedding", "encoder.positions");
+  target_ = input(config.tied ? "embedding" : "target_embedding", "decoder.positions");
+  const std::string projection = config.tied ? "embedding" : "projection.W";
+  projection_ = parameters_.at(projection), projection_gradient_ = parameters_.gradient_at(projection);
   for (std::size_t i = 0; i < config.encoder_layers; ++i) {
     encoder_.emplace_back(parameters_, config_, layer_name("encoder", i));
   }
@@ -113,11 +134,11 @@ Transformer::Transformer(const Config& config, Backend& backend)
     final_norms_.emplace_back(parameters_, config_, stack);
 }
 
-Transformer::~Transformer() { backend_.release(positions_.data, positions_.rows * positions_.columns); }
+Transformer::~Transformer() { backend_.release(sines_.data, sines_.rows * sines_.columns); }
 
 Loss Transformer::loss(const Batch& batch, const LossForm& form) {
   arena_.reset();
-  grow_positions(batch);
+  prepare_positions(batch);
   Pass pass{backend_, arena_};
   const View states = decode(pass, batch, encode(pass, batch));
   return project(pass, batch, form, 0.0, states, {});
@@ -128,7 +149,7 @@ Loss Transformer::add_gradients(const Batch& batch, const LossForm& form, const 
     refuse("dropout", "a share of at least 0 and less than 1", std::to_string(training.dropout));
   }
   arena_.reset();
-  grow_positions(batch);
+  prepare_positions(batch);
   Pass pass{backend_, arena_, training.dropout, training.seed, training.step, training.first_sequence};
   const View memory = encode(pass, batch);
   const View states = decode(pass, batch, memory);
@@ -153,7 +174,7 @@ void Transformer::reserve(const Batch& largest) {
 
 std::vector<float> Transformer::logits(const Batch& batch) {
   arena_.reset();
-  grow_positions(batch);
+  prepare_positions(batch);
   Pass pass{backend_, arena_};
   const View states = decode(pass, batch, encode(pass, batch));
   const View all = arena_.matrix(states.rows, projection_.rows);
@@ -164,35 +185,45 @@ std::vector<float> Transformer::logits(const Batch& batch) {
   return numbers;
 }
 
-void Transformer::grow_positions(const Batch& batch) {
+/// Sees to it that there is a position for every token.
+void Transformer::prepare_positions(const Batch& batch) {
+  if (config_.learned_positions > 0) {
+    expect_at_most(config_.learned_positions, batch.source.segments, "source");
+    expect_at_most(config_.learned_positions, batch.input.segments, "target");
+    return;
+  }
   const std::size_t n = std::max(longest(batch.source.segments), longest(batch.input.segments));
-  if (n <= positions_.rows) return;
-  const std::size_t d = config_.d_model, rows = std::max(n, 2 * positions_.rows);
+  if (n <= sines_.rows) return;
+  const std::size_t d = config_.d_model, rows = std::max(n, 2 * sines_.rows);
   const std::vector<float> table = position_table(rows, d, config_.dialect);
   const View larger = {backend_.allocate(rows * d), rows, d, d};  // the old one stays if this throws
   backend_.upload(larger, table);
-  backend_.release(positions_.data, positions_.rows * positions_.columns);
-  positions_ = larger;
+  backend_.release(sines_.data, sines_.rows * sines_.columns);
+  source_.positions = target_.positions = sines_ = larger;
 }
 
-View Transformer::embed(Pass& pass, const Packed& packed, View table, DropoutAt& dropout) {
-  dropout = pass.take_sites(packed.segments);
+View Transformer::embed(Pass& pass, const Packed& packed, Input& input) {
+  input.dropout = pass.take_sites(packed.segments);
   const View x = arena_.matrix(packed.tokens.size(), config_.d_model);
-  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
-  backend_.embed(packed.tokens, table, scale, positions_, dropout, x);
+  backend_.embed(packed.tokens, input.table, scale_of_embeddings(config_), input.positions, input.dropout, x);
   return x;
 }
 
+void Transformer::embed_backward(const Packed& packed, const Input& input, View dx) {
+  backend_.embed_backward(packed.tokens, scale_of_embeddings(config_), input.dropout, dx, input.table_gradient,
+                          input.positions_gradient);
+}
+
 View Transformer::encode(Pass& pass, const Batch& batch) {
-  View x = embed(pass, batch.source, source_table_, source_dropout_);
+  View x = embed(pass, batch.source, source_);
   for (EncoderLayer& layer : encoder_) x = layer.forward(pass, x, batch.source.segments);
   return final_norms_.empty() ? x : final_norms_[0].forward(pass, x);
 }
 
 View Transformer::decode(Pass& pass, const Batch& batch, View memory) {
-  View x = embed(pass, batch.input, target_table_, input_dropout_);
+  View x = embed(pass, batch.input, target_);
   for (DecoderLayer& layer : decoder_) {
-    x = layer.forward(pass, x, batch.input.segments, memory, batch.source.segments);
+    x = layer.forward(pass, x, batch.input.segments, memory, batch.source.segments, !look_ahead_);
   }
   return final_norms_.empty() ? x : final_norms_[1].forward(pass, x);
 }
@@ -212,7 +243,6 @@ Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double 
   const std::size_t V = projection_.rows;
   const std::size_t chunk =
       std::clamp(logits_at_once / V, std::size_t{64}, std::max(states.rows, std::size_t{64}));
-  const View dprojection = parameters_.gradient_at(config_.tied ? "embedding" : "projection.W");
   const bool biased = config_.dialect.output_bias;
   Loss loss;
   const View room = pass.arena.matrix(std::min(chunk, states.rows), V);
@@ -227,7 +257,7 @@ Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double 
         std::count_if(targets.begin(), targets.end(), [&](int t) { return t != form.pad; }));
     if (dstates.data == nullptr) continue;
     backend_.product(logits, Turned::no, projection_, Turned::no, dstates.rows_from(first, count), false);
-    backend_.product(logits, Turned::yes, some, Turned::no, dprojection, true);
+    backend_.product(logits, Turned::yes, some, Turned::no, projection_gradient_, true);
     if (biased) backend_.add_column_sums(logits, parameters_.gradient_at("projection.b").data);
   }
   pass.arena.rewind(mark);
@@ -237,17 +267,13 @@ Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double 
 void Transformer::decode_backward(Pass& pass, const Batch& batch, View dstates, View dmemory) {
   if (!final_norms_.empty()) final_norms_[1].backward(pass, dstates, dstates, false);
   for (auto layer = decoder_.rbegin(); layer != decoder_.rend(); ++layer) layer->backward(pass, dstates, dmemory);
-  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
-  backend_.embed_backward(batch.input.tokens, scale, input_dropout_, dstates,
-                          parameters_.gradient_at(config_.tied ? "embedding" : "target_embedding"));
+  embed_backward(batch.input, target_, dstates);
 }
 
 void Transformer::encode_backward(Pass& pass, const Batch& batch, View dmemory) {
   if (!final_norms_.empty()) final_norms_[0].backward(pass, dmemory, dmemory, false);
   for (auto layer = encoder_.rbegin(); layer != encoder_.rend(); ++layer) layer->backward(pass, dmemory);
-  const float scale = config_.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config_.d_model)) : 1.0f;
-  backend_.embed_backward(batch.source.tokens, scale, source_dropout_, dmemory,
-                          parameters_.gradient_at("embedding"));
+  embed_backward(batch.source, source_, dmemory);
 }
 
 }  // namespace attn::engine

@@ -48,10 +48,16 @@ class Transformer {
   /// @return what it has learned
   Parameters& parameters() { return parameters_; }
 
+  /// Lets every target token look at those after it, the answers; chapter 10 shows what goes wrong then.
+  /// @param on  whether the decoder's attention to itself is left without its causal mask
+  void look_ahead(bool on) { look_ahead_ = on; }
+
   /// The loss of a batch; nothing is dropped.
   /// @param batch  what pack() gave
   /// @param form   how targets are smoothed
   /// @return       the loss
+  /// @throws std::invalid_argument when label smoothing is no share, there are too few classes, or positions are
+  /// learned and a sentence is longer
   Loss loss(const Batch& batch, const LossForm& form = {});
 
   /// The loss, and the gradients of all parameters added to those that are there.
@@ -59,12 +65,14 @@ class Transformer {
   /// @param form      how targets are smoothed
   /// @param training  dropout, and the scale of the gradients
   /// @return          the loss
-  /// @throws std::invalid_argument when dropout or label smoothing is no share, or there are too few classes
+  /// @throws std::invalid_argument when dropout or label smoothing is no share, there are too few classes, or
+  /// positions are learned and a sentence is longer
   Loss add_gradients(const Batch& batch, const LossForm& form, const Training& training);
 
   /// All logits of a batch; nothing is dropped.
   /// @param batch  what pack() gave
   /// @return       a row for each target token
+  /// @throws std::invalid_argument when positions are learned and a sentence is longer
   std::vector<float> logits(const Batch& batch);
 
   /// @return the memory of a pass
@@ -78,8 +86,14 @@ class Transformer {
  private:
   struct EncoderLayer;
   struct DecoderLayer;
-  void grow_positions(const Batch& batch);
-  View embed(Pass& pass, const Packed& packed, View table, DropoutAt& dropout);
+  /// What a stack starts from, and where the gradients of that go.
+  struct Input {
+    View table, table_gradient, positions, positions_gradient;
+    DropoutAt dropout;
+  };
+  void prepare_positions(const Batch& batch);
+  View embed(Pass& pass, const Packed& packed, Input& input);
+  void embed_backward(const Packed& packed, const Input& input, View dx);
   View encode(Pass& pass, const Batch& batch);
   View decode(Pass& pass, const Batch& batch, View memory);
   Loss project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates);
@@ -90,12 +104,13 @@ class Transformer {
   Backend& backend_;
   Parameters parameters_;
   Arena arena_;
-  View source_table_, target_table_, projection_;
-  View positions_;
+  Input source_, target_;
+  View projection_, projection_gradient_;
+  View sines_;  // positions that are not learned, as many as there have been
+  bool look_ahead_ = false;
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::vector<Norm> final_norms_;  // of the encoder and of the decoder, or none
-  DropoutAt source_dropout_, input_dropout_;
 };
 
 }  // namespace attn::engine

@@ -8,10 +8,8 @@
 #include "attn/core/shape.hpp"
 
 namespace attn {
-namespace {
 
 // [share]
-/// How much of the truth class c has, when y is the right one.
 double share(int c, int y, int pad, std::size_t V, const LabelSmoothing& smoothing) {
   const double epsilon = smoothing.epsilon, classes = static_cast<double>(V);
   const double right = c == y ? 1.0 - epsilon : 0.0;
@@ -22,7 +20,6 @@ double share(int c, int y, int pad, std::size_t V, const LabelSmoothing& smoothi
 }
 // [share]
 
-/// What a loss can be taken of.
 void expect_loss(const Matrix& logits, const Tokens& targets, const LabelSmoothing& smoothing) {
   const auto [m, V] = shape(logits);
   const std::size_t fewest = smoothing.form == Smoothing::other_classes_but_pad ? 3 : 2;
@@ -32,8 +29,6 @@ void expect_loss(const Matrix& logits, const Tokens& targets, const LabelSmoothi
   if (V < fewest) refuse("logits", "at least " + std::to_string(fewest) + " classes", shape_text(logits));
   if (!is_share) refuse("label smoothing", "at least 0 and less than 1", std::to_string(smoothing.epsilon));
 }
-
-}  // namespace
 
 // [log_softmax]
 Matrix log_softmax(const Matrix& logits) {

@@ -19,6 +19,23 @@ struct LabelSmoothing {
   Smoothing form = Smoothing::all_classes;  ///< to whom
 };
 
+/// How much of the truth a class has: what the probabilities are held against.
+/// @param c          the class
+/// @param y          the right one
+/// @param pad        the token that does not count
+/// @param V          how many classes there are
+/// @param smoothing  to whom it is given
+/// @return           \f$q_c\f$; over all classes they sum to 1
+/// @see Szegedy et al. 2016, section 7
+double share(int c, int y, int pad, std::size_t V, const LabelSmoothing& smoothing);
+
+/// Refuses what no loss can be taken of.
+/// @param logits     one position a row, shape (m, V)
+/// @param targets    m tokens
+/// @param smoothing  of the targets
+/// @throws std::invalid_argument when there are more or fewer targets, too few classes, or epsilon is no share
+void expect_loss(const Matrix& logits, const Tokens& targets, const LabelSmoothing& smoothing);
+
 /// The loss of each position: \f$-\sum_c q_c \log p_c\f$, q being all on the target, or smoothed. 0 for padding.
 /// @param logits     one position a row, shape (m, V)
 /// @param targets    m tokens

@@ -40,12 +40,14 @@ void visit(Part& part, LayerNorm& norm, const std::string& name, const Visit& f)
 
 // [input]
 /// What a stack starts from: embeddings and positions, and dropout on their sum.
-Matrix stack_input(const Tokens& tokens, const Matrix& table, const Dialect& dialect, Dropout* dropout) {
+Matrix stack_input(const Tokens& tokens, const Matrix& table, const Matrix& learned, const Dialect& dialect,
+                   Dropout* dropout) {
   const Matrix X = trace("embedding", embed(tokens, table, dialect));
   const auto [n, d_model] = shape(X);
-  const Matrix positions =
-      trace("positions", positional_encoding(n, d_model, dialect.positions, dialect.first_position));
-  return trace("input", apply_dropout(X + positions, dropout));
+  const bool sines = learned.size() == 0;
+  const Matrix positions = sines ? positional_encoding(n, d_model, dialect.positions, dialect.first_position)
+                                 : learned_positions(learned, n);
+  return trace("input", apply_dropout(X + trace("positions", positions), dropout));
 }
 
 /// What a stack gives: its last layer, normed once more where the dialect does so.
@@ -67,6 +69,7 @@ Mask not_padding(std::size_t n_q, const Tokens& keys, int pad) {
 void for_each(Transformer& model, const Visit& f) {
   f("embedding", model.embedding), f("target_embedding", model.target_embedding);
   f("projection.W", model.projection_W), f("projection.b", model.projection_b);
+  f("encoder.positions", model.encoder_positions), f("decoder.positions", model.decoder_positions);
   for (std::size_t i = 0; i < model.encoder.size(); ++i) {
     const std::string layer = "encoder." + std::to_string(i);
     EncoderLayer& w = model.encoder[i];
@@ -87,8 +90,7 @@ void for_each(Transformer& model, const Visit& f) {
 Transformer make_transformer(const Config& config, const std::function<Matrix(const Parameter&)>& value) {
   Transformer model;
   model.config = config;
-  model.encoder.resize(config.encoder_layers);
-  model.decoder.resize(config.decoder_layers);
+  model.encoder.resize(config.encoder_layers), model.decoder.resize(config.decoder_layers);
   for (EncoderLayer& layer : model.encoder) layer.self.h = config.h;
   for (DecoderLayer& layer : model.decoder) layer.self.h = layer.cross.h = config.h;
   std::map<std::string, Matrix*> places;
@@ -113,7 +115,7 @@ Matrix encode(const Transformer& model, const Tokens& source, Dropout* dropout) 
   // Only a target may begin with no token.
   if (!source.empty()) expect_token(source[0], model.embedding.shape(0), "token 0");
   const TraceScope scope("encoder");
-  Matrix x = stack_input(source, model.embedding, dialect, dropout);
+  Matrix x = stack_input(source, model.embedding, model.encoder_positions, dialect, dropout);
   for (std::size_t i = 0; i < model.encoder.size(); ++i) {
     const TraceScope layer(std::to_string(i));
     x = encoder_layer(x, model.encoder[i], mask, dialect, dropout);
@@ -126,18 +128,17 @@ Matrix encode(const Transformer& model, const Tokens& source, Dropout* dropout) 
 Matrix decode(const Transformer& model, const Tokens& input, const Matrix& memory, const Tokens& source,
               Dropout* dropout) {
   const Config& config = model.config;
-  const Dialect& dialect = config.dialect;
-  const std::size_t m = input.size();
   expect_shape(memory, {source.size(), config.d_model}, "memory");
-  const Mask self_mask = both(causal_mask(m), not_padding(m, input, config.pad));
-  const Mask cross_mask = not_padding(m, source, config.pad);
+  const Mask self_mask = both(causal_mask(input.size()), not_padding(input.size(), input, config.pad));
+  const Mask cross_mask = not_padding(input.size(), source, config.pad);
   const TraceScope scope("decoder");
-  Matrix x = stack_input(input, config.tied ? model.embedding : model.target_embedding, dialect, dropout);
+  const Matrix& table = config.tied ? model.embedding : model.target_embedding;
+  Matrix x = stack_input(input, table, model.decoder_positions, config.dialect, dropout);
   for (std::size_t i = 0; i < model.decoder.size(); ++i) {
     const TraceScope layer(std::to_string(i));
-    x = decoder_layer(x, memory, model.decoder[i], self_mask, cross_mask, dialect, dropout);
+    x = decoder_layer(x, memory, model.decoder[i], self_mask, cross_mask, config.dialect, dropout);
   }
-  const Matrix states = trace("states", stack_output(x, model.decoder_norm, dialect));
+  const Matrix states = trace("states", stack_output(x, model.decoder_norm, config.dialect));
   const Matrix& W = config.tied ? model.embedding : model.projection_W;
   return trace("logits", linear(states, transpose(W), model.projection_b));
 }
@@ -154,8 +155,7 @@ Tokens shift_right(const Transformer& model, const Tokens& target) {
 }
 
 Matrix transformer(const Transformer& model, const Tokens& source, const Tokens& target, Dropout* dropout) {
-  const Matrix memory = encode(model, source, dropout);
-  return decode(model, shift_right(model, target), memory, source, dropout);
+  return decode(model, shift_right(model, target), encode(model, source, dropout), source, dropout);
 }
 // [transformer]
 

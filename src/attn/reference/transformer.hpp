@@ -20,6 +20,8 @@ struct Transformer {
   Matrix target_embedding;            ///< of the target, if it has its own
   Matrix projection_W;                ///< to logits, if it is not tied; shape (V, d_model), a row for each token
   Matrix projection_b;                ///< of the logits, if there is one; shape (1, V)
+  Matrix encoder_positions;           ///< a row for each place, if they are learned
+  Matrix decoder_positions;           ///< a row for each place, if they are learned
   std::vector<EncoderLayer> encoder;  ///< its layers
   LayerNorm encoder_norm;             ///< after them, if the dialect has it
   std::vector<DecoderLayer> decoder;  ///< its layers
@@ -50,7 +52,8 @@ Transformer initial_transformer(const Config& config, Random& random);
 /// @param source   n tokens
 /// @param dropout  while training; none otherwise
 /// @return         the memory, shape (n, d_model)
-/// @throws std::invalid_argument naming a token that is not in the vocabulary
+/// @throws std::invalid_argument naming a token that is not in the vocabulary, or when positions are learned and
+/// there are fewer than tokens
 Matrix encode(const Transformer& model, const Tokens& source, Dropout* dropout = nullptr);
 
 /// Reads the target so far, and the memory: each position sees itself and those before it, and all of the source
@@ -61,7 +64,8 @@ Matrix encode(const Transformer& model, const Tokens& source, Dropout* dropout =
 /// @param source   the n tokens it was made from
 /// @param dropout  while training; none otherwise
 /// @return         logits: row i scores every token as the one that follows input i, shape (m, V)
-/// @throws std::invalid_argument when a token is not in the vocabulary, or source and memory differ in length
+/// @throws std::invalid_argument when a token is not in the vocabulary, source and memory differ in length, or
+/// positions are learned and there are fewer than tokens
 Matrix decode(const Transformer& model, const Tokens& input, const Matrix& memory, const Tokens& source,
               Dropout* dropout = nullptr);
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Adam, and the learning rate of the paper.
+/// @brief Adam.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,6 @@
 #include "attn/engine/parameters.hpp"
 
 namespace attn::training {
-
-/// The learning rate of an update: \f$d_{model}^{-1/2} \min(s^{-1/2}, s\,w^{-3/2})\f$, rising for w updates and
-/// falling from then on.
-/// @param d_model  features of a token
-/// @param warmup   w, at least 1; 4000 in the paper
-/// @param step     s, the number of the update, from 1
-/// @return         the rate
-/// @throws std::invalid_argument when warmup or step is 0
-/// @see Vaswani et al. 2017, section 5.3, equation (3)
-double paper_rate(std::size_t d_model, std::size_t warmup, std::uint64_t step);
 
 /// How Adam moves.
 struct AdamOptions {
@@ -49,6 +39,16 @@ class Adam {
 
   /// @return how many updates there were
   std::uint64_t updates() const { return t_; }
+
+  /// Goes on from a saved state: mean() and square() are the caller's to fill.
+  /// @param updates  how many there were
+  void resume_after(std::uint64_t updates) { t_ = updates; }
+
+  /// @return the means of the gradients, in the order of the parameters
+  engine::View mean() const { return mean_; }
+
+  /// @return the means of their squares
+  engine::View square() const { return square_; }
 
  private:
   engine::Parameters& parameters_;

@@ -122,6 +122,12 @@ class Backend {
   /// @param y  of the same shape
   virtual void add(View x, View y) = 0;
 
+  /// Moves one matrix towards another: \f$y \mathrel{+}= s\,(x - y)\f$. Step by step, y is a moving average of x.
+  /// @param share  s
+  /// @param x      any view
+  /// @param y      of the same shape
+  virtual void blend(double share, View x, View y) = 0;
+
   /// A matrix product: \f$C = \mathrm{op}(A)\,\mathrm{op}(B)\f$, or added to C.
   /// @param A         the first factor
   /// @param A_turned  whether it is transposed
@@ -240,14 +246,16 @@ class Backend {
   virtual void embed(std::span<const int> tokens, View table, float scale, View positions,
                      const DropoutAt& dropout, View x) = 0;
 
-  /// Its gradient: \f$dE_{t_i} \mathrel{+}= s \, \mathrm{drop}(dx_i)\f$.
-  /// @param tokens   as before
-  /// @param scale    as before
-  /// @param dropout  as before
-  /// @param dx       the gradient of x; it is spent
-  /// @param dtable   of the shape of the table
+  /// Its gradients: \f$dE_{t_i} \mathrel{+}= s \, \mathrm{drop}(dx_i)\f$, \f$dP_{p_i} \mathrel{+}=
+  /// \mathrm{drop}(dx_i)\f$.
+  /// @param tokens      as before
+  /// @param scale       as before
+  /// @param dropout     as before
+  /// @param dx          the gradient of x; it is spent
+  /// @param dtable      of the shape of the table
+  /// @param dpositions  of the shape of the positions, or without data where they are not learned
   virtual void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropout, View dx,
-                              View dtable) = 0;
+                              View dtable, View dpositions) = 0;
 
   /// The loss of some rows, and its gradient in place: logits become \f$s\,(\mathrm{softmax}(z) - q)\f$.
   /// @param logits   shape (n, V)

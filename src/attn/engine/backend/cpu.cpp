@@ -31,6 +31,16 @@ void share_out(std::size_t count, const F& f) {
 
 float* row(View x, std::size_t i) { return x.data + i * x.stride; }
 
+/// Rows shared out evenly; a lone row, such as all gradients, in pieces. f(row, first column, how many, thread).
+template <class F>
+void share_out_rows(View x, const F& f) {
+  const bool lone = x.rows == 1;
+  share_out(lone ? x.columns : x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+    if (lone) return f(0, first, last - first, thread);
+    for (std::size_t i = first; i < last; ++i) f(i, 0, x.columns, thread);
+  });
+}
+
 /// A piece of memory of this thread's own, which stays from call to call.
 template <int which>
 float* scratch(std::size_t count) {
@@ -122,28 +132,29 @@ class CpuBackend : public Backend {
 
   void copy(View from, View to) override {
     if (idle()) return;
-    share_out(from.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      for (std::size_t i = first; i < last; ++i) std::copy_n(row(from, i), from.columns, row(to, i));
+    share_out_rows(from, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      std::copy_n(row(from, i) + first, count, row(to, i) + first);
     });
   }
 
   void zero(View x) override {
     if (idle()) return;
-    if (x.rows == 1) {  // one long row, such as all gradients
-      share_out(x.columns, [&](std::size_t first, std::size_t last, std::size_t) {
-        std::fill(x.data + first, x.data + last, 0.0f);
-      });
-      return;
-    }
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      for (std::size_t i = first; i < last; ++i) std::fill_n(row(x, i), x.columns, 0.0f);
+    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      std::fill_n(row(x, i) + first, count, 0.0f);
     });
   }
 
   void add(View x, View y) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      for (std::size_t i = first; i < last; ++i) kernels::add(row(x, i), row(y, i), x.columns);
+    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      kernels::add(row(x, i) + first, row(y, i) + first, count);
+    });
+  }
+
+  void blend(double share, View x, View y) override {
+    if (idle()) return;
+    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      kernels::blend(static_cast<float>(share), row(x, i) + first, row(y, i) + first, count);
     });
   }
 
@@ -321,15 +332,21 @@ class CpuBackend : public Backend {
     });
   }
 
-  void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropped, View dx,
-                      View dtable) override {
+  void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropped, View dx, View dtable,
+                      View dpositions) override {
     if (idle()) return;
     dropout(dx, dropped, dx);
     share_out(dx.columns, [&](std::size_t first, std::size_t last, std::size_t) {  // so that no two meet in a row
-      for (std::size_t i = 0; i < tokens.size(); ++i) {
-        if (tokens[i] < 0) continue;
-        kernels::add_scaled(scale, row(dx, i) + first, row(dtable, static_cast<std::size_t>(tokens[i])) + first,
-                            last - first);
+      const std::size_t count = last - first;
+      for (const Segment& segment : dropped.segments) {
+        for (std::size_t p = 0; p < segment.length; ++p) {
+          const float* from = row(dx, segment.start + p) + first;
+          const int token = tokens[segment.start + p];
+          if (token >= 0) {
+            kernels::add_scaled(scale, from, row(dtable, static_cast<std::size_t>(token)) + first, count);
+          }
+          if (dpositions.data != nullptr) kernels::add(from, row(dpositions, p) + first, count);
+        }
       }
     });
   }
@@ -355,13 +372,8 @@ class CpuBackend : public Backend {
   double sum_of_squares(View x) override {
     if (idle()) return 0.0;
     sums_.assign(threads_now(), 0.0);
-    const bool one_row = x.rows == 1;
-    share_out(one_row ? x.columns : x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
-      if (one_row) {
-        sums_[thread] = kernels::sum_of_squares(x.data + first, last - first);
-        return;
-      }
-      for (std::size_t i = first; i < last; ++i) sums_[thread] += kernels::sum_of_squares(row(x, i), x.columns);
+    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t thread) {
+      sums_[thread] += kernels::sum_of_squares(row(x, i) + first, count);
     });
     return std::accumulate(sums_.begin(), sums_.end(), 0.0);
   }

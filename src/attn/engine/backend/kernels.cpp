@@ -91,6 +91,10 @@ ATTN_KERNEL void add_scaled(float s, const float* x, float* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
+ATTN_KERNEL void blend(float s, const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += s * (x[i] - y[i]);
+}
+
 ATTN_KERNEL void bias_relu(float* x, const float* bias, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const float sum = x[i] + bias[i];

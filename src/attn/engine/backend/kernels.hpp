@@ -29,6 +29,9 @@ void add(const float* x, float* y, std::size_t n);
 /// y += s x
 void add_scaled(float s, const float* x, float* y, std::size_t n);
 
+/// y += s (x - y)
+void blend(float s, const float* x, float* y, std::size_t n);
+
 /// x = max(0, x + b)
 void bias_relu(float* x, const float* bias, std::size_t n);
 

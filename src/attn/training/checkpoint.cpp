@@ -1,0 +1,226 @@
+#include "attn/training/checkpoint.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+#include "attn/core/errors.hpp"
+#include "attn/core/files.hpp"
+#include "attn/formats/safetensors.hpp"
+
+namespace attn::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* format_name = "attn training 1";
+const std::string setting_prefix = "setting.", folder_prefix = "update-";
+
+/// A row of floats, parameter by parameter.
+void add_row(std::map<std::string, Tensor>& tensors, const std::string& prefix, engine::Transformer& model,
+             engine::Backend& backend, engine::View row) {
+  for (const Parameter& p : parameters(model.config())) {
+    std::vector<float> numbers(p.size());
+    backend.download(model.parameters().place_in(row, p.name), numbers);
+    tensors[prefix + p.name] = {{p.rows, p.columns}, std::move(numbers)};
+  }
+}
+
+void set_row(const std::map<std::string, Tensor>& tensors, const std::string& prefix, engine::Transformer& model,
+             engine::Backend& backend, engine::View row) {
+  for (const Parameter& p : parameters(model.config())) {
+    const auto found = tensors.find(prefix + p.name);
+    if (found == tensors.end()) refuse_input("checkpoint", "the tensor " + prefix + p.name, "none of that name");
+    const auto* numbers = std::get_if<std::vector<float>>(&found->second.values);
+    if (numbers == nullptr || found->second.shape != std::vector<std::size_t>{p.rows, p.columns}) {
+      refuse_input("checkpoint: " + prefix + p.name, "float32 of shape " + shape_text({p.rows, p.columns}),
+                   std::string(found->second.dtype()) + " of shape " + shape_text(found->second.shape));
+    }
+    backend.upload(model.parameters().place_in(row, p.name), *numbers);
+  }
+}
+
+Tensor history_tensor(const std::vector<Measured>& history) {
+  std::vector<double> numbers;
+  for (const Measured& m : history) {
+    numbers.insert(numbers.end(), {static_cast<double>(m.updates), m.training, m.validation});
+  }
+  return {{history.size(), 3}, std::move(numbers)};
+}
+
+std::vector<Measured> history_of(const Tensor& tensor, const std::string& where) {
+  const auto* numbers = std::get_if<std::vector<double>>(&tensor.values);
+  if (numbers == nullptr || tensor.shape.size() != 2 || tensor.shape[1] != 3) {
+    refuse_input(where + ": history", "float64 of shape (n, 3)",
+                 std::string(tensor.dtype()) + " of shape " + shape_text(tensor.shape));
+  }
+  std::vector<Measured> history;
+  for (std::size_t i = 0; i < tensor.shape[0]; ++i) {
+    const double updates = (*numbers)[3 * i];
+    if (!(updates >= 0.0 && updates < 1e15)) {
+      refuse_input(where + ": history", "numbers of updates", exact_text(updates));
+    }
+    history.push_back({static_cast<std::uint64_t>(updates), (*numbers)[3 * i + 1], (*numbers)[3 * i + 2]});
+  }
+  return history;
+}
+
+/// The numbers of a run and its progress, bound to where they live.
+std::vector<Setting> state_settings(Progress& progress, Run& run, std::uint64_t& epoch) {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  return {seed_setting("updates", "", progress.updates),     seed_setting("epoch", "", epoch),
+          count_setting("batch", "", progress.batch),        count_setting("waited", "", run.waited),
+          number_setting("loss_sum", "", run.loss_sum, any), count_setting("loss_tokens", "", run.loss_tokens)};
+}
+
+bool is_checkpoint(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.rfind(folder_prefix, 0) == 0 &&
+         name.find_first_not_of("0123456789", folder_prefix.size()) == std::string::npos && fs::is_directory(path);
+}
+
+double lowest(const std::vector<Measured>& history) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Measured& m : history) best = std::min(best, m.validation);
+  return best;
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::uint64_t updates) {
+  const std::string digits = std::to_string(updates);
+  return folder_prefix + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
+}
+
+ModelFile model_file(engine::Transformer& model, engine::Backend& backend, const SettingTexts& notes) {
+  ModelFile file{model.config(), {}, notes};
+  add_row(file.parameters, "", model, backend, model.parameters().values());
+  return file;
+}
+
+void load(const ModelFile& file, engine::Transformer& model, engine::Backend& backend) {
+  set_row(file.parameters, "", model, backend, model.parameters().values());
+}
+
+fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, engine::Backend& backend,
+                          Trainer& trainer, const Run& run) {
+  Progress progress = trainer.progress();
+  Run state = run;
+  std::uint64_t epoch = progress.epoch;
+  Safetensors file;
+  file.metadata = texts_of(state_settings(progress, state, epoch));
+  file.metadata["format"] = format_name;
+  for (const auto& [name, text] : run.settings) file.metadata[setting_prefix + name] = text;
+  file.tensors["history"] = history_tensor(run.history);
+  add_row(file.tensors, "mean.", model, backend, trainer.adam().mean());
+  add_row(file.tensors, "square.", model, backend, trainer.adam().square());
+  if (trainer.average().data != nullptr) add_row(file.tensors, "average.", model, backend, trainer.average());
+
+  const fs::path path = folder / checkpoint_name(progress.updates);
+  write_folder(path, [&](const fs::path& aside) {
+    write_model(aside / "model.safetensors",
+                model_file(model, backend, {{"updates", std::to_string(progress.updates)}}));
+    write_safetensors(aside / "training.safetensors", file);
+  });
+  return path;
+}
+
+Checkpoint read_checkpoint(const fs::path& folder) {
+  const fs::path path = folder / "training.safetensors";
+  Safetensors file = read_safetensors(path);
+  if (file.metadata["format"] != format_name) {
+    refuse_input(path.string(), "a training of attn, whose metadata say format: " + std::string(format_name),
+                 file.metadata["format"].empty() ? "none" : file.metadata["format"]);
+  }
+  Checkpoint checkpoint;
+  SettingTexts state;
+  for (const auto& [name, text] : file.metadata) {
+    if (name.rfind(setting_prefix, 0) == 0) {
+      checkpoint.run.settings[name.substr(setting_prefix.size())] = text;
+    } else if (name != "format") {
+      state[name] = text;
+    }
+  }
+  std::uint64_t epoch = 0;
+  const std::vector<Setting> numbers = state_settings(checkpoint.progress, checkpoint.run, epoch);
+  for (const Setting& number : numbers) {
+    if (state.count(number.name) == 0) refuse_input(path.string(), "metadata " + number.name, "none");
+  }
+  apply(numbers, state, path.string());
+  checkpoint.progress.epoch = static_cast<std::uint32_t>(epoch);
+  checkpoint.model = read_model(folder / "model.safetensors");
+  if (checkpoint.model.notes["updates"] != std::to_string(checkpoint.progress.updates)) {
+    refuse_input(folder.string(), "a model after " + std::to_string(checkpoint.progress.updates) + " updates",
+                 "one after " + checkpoint.model.notes["updates"]);
+  }
+  if (file.tensors.count("history") == 0) refuse_input(path.string(), "the tensor history", "none of that name");
+  checkpoint.run.history = history_of(file.tensors.at("history"), path.string());
+  checkpoint.run.best = lowest(checkpoint.run.history);
+  checkpoint.tensors = std::move(file.tensors);
+  return checkpoint;
+}
+
+void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::Backend& backend,
+             Trainer& trainer) {
+  load(checkpoint.model, model, backend);
+  set_row(checkpoint.tensors, "mean.", model, backend, trainer.adam().mean());
+  set_row(checkpoint.tensors, "square.", model, backend, trainer.adam().square());
+  if (trainer.average().data != nullptr) {
+    set_row(checkpoint.tensors, "average.", model, backend, trainer.average());
+  }
+  trainer.resume_at(checkpoint.progress);
+}
+
+std::vector<fs::path> checkpoints(const fs::path& folder) {
+  std::vector<fs::path> all;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (is_checkpoint(entry.path())) all.push_back(entry.path());
+  }
+  const auto number = [](const fs::path& path) {
+    return std::strtoull(path.filename().string().c_str() + folder_prefix.size(), nullptr, 10);
+  };
+  std::sort(all.begin(), all.end(), [&](const fs::path& a, const fs::path& b) { return number(a) < number(b); });
+  return all;
+}
+
+void prune(const fs::path& folder, std::size_t keep) {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name.rfind(folder_prefix, 0) == 0 || name.rfind("model.safetensors", 0) == 0;
+    if (ours && entry.path().extension() == ".part") fs::remove_all(entry.path());
+  }
+  const std::vector<fs::path> all = checkpoints(folder);
+  for (std::size_t i = 0; i + keep < all.size(); ++i) remove_folder(all[i]);
+}
+
+ModelFile average_models(const std::vector<fs::path>& files) {
+  if (files.empty()) refuse("average_models", "at least one model", "none");
+  ModelFile mean = read_model(files[0]);
+  mean.notes = {{"average_of", std::to_string(files.size())}};
+  std::map<std::string, std::vector<double>> sums;
+  for (const fs::path& path : files) {
+    ModelFile model = read_model(path);
+    const SettingTexts wanted = texts_of(model_settings(mean.config));
+    for (const auto& [name, text] : texts_of(model_settings(model.config))) {
+      if (wanted.at(name) != text) refuse_input(path.string(), name + " = " + wanted.at(name), text);
+    }
+    for (const auto& [name, tensor] : model.parameters) {
+      const auto& numbers = std::get<std::vector<float>>(tensor.values);
+      std::vector<double>& sum = sums[name];
+      sum.resize(numbers.size());
+      std::transform(sum.begin(), sum.end(), numbers.begin(), sum.begin(), std::plus<>());
+    }
+  }
+  for (auto& [name, tensor] : mean.parameters) {
+    auto& numbers = std::get<std::vector<float>>(tensor.values);
+    const std::vector<double>& sum = sums.at(name);
+    const auto count = static_cast<double>(files.size());
+    std::transform(sum.begin(), sum.end(), numbers.begin(),
+                   [&](double s) { return static_cast<float>(s / count); });
+  }
+  return mean;
+}
+
+}  // namespace attn::training

@@ -1,0 +1,289 @@
+#include <omp.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "attn/core/errors.hpp"
+#include "attn/core/files.hpp"
+#include "attn/core/random.hpp"
+#include "attn/core/table.hpp"
+#include "attn/engine/backend/cpu.hpp"
+#include "attn/training/checkpoint.hpp"
+#include "attn/training/plan.hpp"
+#include "attn/translation/greedy.hpp"
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using training::Plan;
+
+volatile std::sig_atomic_t asked_to_stop = 0;
+
+void stop_after_this_update(int) { asked_to_stop = 1; }
+
+/// The first Ctrl-C ends the training after its update; the second one ends the program.
+void listen_for_ctrl_c() {
+  struct sigaction action {};
+  action.sa_handler = stop_after_this_update;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// A file of lines `name = value`; what follows a # is a comment.
+SettingTexts read_settings(const fs::path& path) {
+  std::istringstream lines(read_file(path));
+  SettingTexts texts;
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const std::string where = path.string() + ":" + std::to_string(number);
+    const auto sign = line.find('=');
+    if (sign == std::string::npos) refuse_input(where, "name = value", line);
+    const std::string name = trimmed(line.substr(0, sign));
+    if (!texts.emplace(name, trimmed(line.substr(sign + 1))).second) {
+      refuse_input(where, "each setting once", name + " again");
+    }
+  }
+  return texts;
+}
+
+/// Preset, then file, then options: the later one wins.
+Plan plan_from(const TrainOptions& options) {
+  Plan plan;
+  const std::vector<Setting> all = settings(plan);
+  SettingTexts file = options.config.empty() ? SettingTexts() : read_settings(options.config);
+  std::string preset = options.preset;
+  if (const auto found = file.find("preset"); found != file.end()) {
+    if (preset.empty()) preset = found->second;
+    file.erase(found);
+  }
+  apply(all, training::preset(preset.empty() ? "tiny" : preset), "preset " + preset);
+  apply(all, file, options.config.string());
+  apply(all, options.texts, "options");
+  complete(plan);
+  return plan;
+}
+
+/// What may be different when a training goes on: only how long it lasts and what is kept.
+Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& options) {
+  if (!options.preset.empty() || !options.config.empty()) {
+    refuse_input("--resume", "no --preset and no --config: a training goes on as it began", "one of them");
+  }
+  Plan plan;
+  const std::vector<Setting> all = settings(plan);
+  apply(all, checkpoint.run.settings, "checkpoint");
+  for (const auto& [name, text] : options.texts) {
+    const bool may_change = name == "updates" || name == "patience" || name == "keep" || name == "threads";
+    if (!may_change && checkpoint.run.settings.at(name) != text) {
+      refuse_input("--" + name, checkpoint.run.settings.at(name) + ", as the training began with", text);
+    }
+  }
+  apply(all, options.texts, "options");
+  complete(plan);
+  return plan;
+}
+
+/// A model in training, with all that belongs to it.
+class Session {
+ public:
+  Session(const Plan& plan, fs::path folder)
+      : plan_(plan),
+        folder_(std::move(folder)),
+        backend_(engine::make_cpu_backend()),
+        model_(plan.model, *backend_),
+        seen_(training_pairs(plan)),
+        unseen_(validation_pairs(plan, seen_)) {
+    omp_set_num_threads(static_cast<int>(plan.threads));
+    Random random(plan.trainer.seed);
+    model_.parameters().set([&](const Parameter& parameter) { return initial_value(parameter, random); });
+    trainer_ = std::make_unique<training::Trainer>(model_, *backend_, seen_, plan.trainer);
+    run_.settings = texts_of(settings(plan_));
+  }
+
+  void go_on_from(const training::Checkpoint& checkpoint) {
+    restore(checkpoint, model_, *backend_, *trainer_);
+    const SettingTexts now = run_.settings;
+    run_ = checkpoint.run;
+    run_.settings = now;
+  }
+
+  /// Returns the exit status.
+  int train() {
+    std::cerr << backend_->name() << "; " << parameter_count(plan_.model) << " parameters; " << seen_.size()
+              << " sentences to learn from, " << unseen_.size() << " others to measure on\n";
+    start_ = std::chrono::steady_clock::now();
+    first_ = trainer_->progress().updates;
+    while (trainer_->progress().updates < plan_.updates && !out_of_patience()) {
+      const training::Update update = trainer_->update();
+      run_.loss_sum += update.loss.sum, run_.loss_tokens += update.loss.tokens;
+      tokens_ += update.loss.tokens;
+      if (line_.due()) line_.show(progress(update));
+      const bool last = update.number == plan_.updates;
+      if (last || update.number % plan_.validate_every == 0) validate(update);
+      if (asked_to_stop != 0 && !last) return interrupted();
+    }
+    report();
+    return 0;
+  }
+
+ private:
+  bool out_of_patience() const { return plan_.patience > 0 && run_.waited >= plan_.patience; }
+
+  std::string progress(const training::Update& update) const {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const auto done = static_cast<double>(update.number - first_);
+    const double left = seconds / done * static_cast<double>(plan_.updates - update.number);
+    const double loss = update.loss.nll / static_cast<double>(update.loss.tokens);
+    return "update " + std::to_string(update.number) + " of " + std::to_string(plan_.updates) + ", loss " +
+           fixed(update.loss_per_token(), 4) + ", perplexity " + fixed(std::exp(loss), 2) + ", rate " +
+           exact_text_of(update.rate) + ", " + fixed(static_cast<double>(tokens_) / seconds, 0) + " tokens/s, " +
+           clock_text(left) + " left";
+  }
+
+  static std::string exact_text_of(double rate) {
+    std::ostringstream text;
+    text.precision(3);
+    text << rate;
+    return text.str();
+  }
+
+  /// Measures, keeps the best, and writes a checkpoint.
+  void validate(const training::Update& update) {
+    trainer_->swap_average();
+    const training::Validation now = training::validate(model_, unseen_, plan_.trainer.tokens);
+    const bool best = now.loss < run_.best;
+    if (best) {
+      write_model(folder_ / "model.safetensors", training::model_file(model_, *backend_,
+                                                                      {{"updates", std::to_string(update.number)},
+                                                                       {"task", name(plan_.task.task)}}));
+    }
+    trainer_->swap_average();
+    run_.waited = best ? 0 : run_.waited + 1;
+    run_.best = std::min(run_.best, now.loss);
+    const double loss = run_.loss_sum / static_cast<double>(run_.loss_tokens);
+    run_.history.push_back({update.number, loss, now.loss});
+    run_.loss_sum = 0.0, run_.loss_tokens = 0;
+    save();
+    line_.say("update " + std::to_string(update.number) + ": training loss " + fixed(loss, 4) +
+              ", validation loss " + fixed(now.loss, 4) + ", perplexity " + fixed(now.perplexity(), 4) +
+              (best ? "" : ", no better"));
+  }
+
+  void save() {
+    saved_ = training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
+    saved_after_ = trainer_->progress().updates;
+    training::prune(folder_, plan_.keep);
+  }
+
+  int interrupted() {
+    if (saved_after_ != trainer_->progress().updates) save();
+    line_.say("Stopped after update " + std::to_string(saved_after_) + ", saved as " + saved_.string() +
+              "\nTo go on: attn train --resume " + folder_.string());
+    return 130;
+  }
+
+  /// What the best model can do, to standard output.
+  void report() {
+    const fs::path best = folder_ / "model.safetensors";
+    training::load(read_model(best), model_, *backend_);
+    const double share = translation::exact_match(model_, unseen_.sources, unseen_.targets);
+    std::cout << name(plan_.task.task) << ": " << fixed(100.0 * share, 1) << " % of " << unseen_.size()
+              << " unseen sentences are exactly right; loss " << fixed(run_.best, 4) << " a token; model in "
+              << best.string() << std::endl;
+  }
+
+  Plan plan_;
+  fs::path folder_;
+  std::unique_ptr<engine::Backend> backend_;
+  engine::Transformer model_;
+  training::Pairs seen_, unseen_;
+  std::unique_ptr<training::Trainer> trainer_;
+  training::Run run_;
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point start_;
+  std::uint64_t first_ = 0, saved_after_ = 0;
+  std::size_t tokens_ = 0;
+  fs::path saved_;
+};
+
+/// The newest checkpoint of a run, or the one that was named.
+fs::path checkpoint_of(const fs::path& path) {
+  if (fs::exists(path / "training.safetensors")) return path;
+  const std::vector<fs::path> all = training::checkpoints(path);
+  if (all.empty()) {
+    refuse_input("--resume " + path.string(), "a run with a checkpoint, or a checkpoint",
+                 fs::exists(path) ? "a folder without" : "no such folder");
+  }
+  return all.back();
+}
+
+int begin(const Plan& plan, const fs::path& folder) {
+  if (!training::checkpoints(folder).empty() || fs::exists(folder / "model.safetensors")) {
+    refuse_input(folder.string(), "a folder without a training, or --resume " + folder.string(), "one with");
+  }
+  return Session(plan, folder).train();
+}
+
+int go_on(const training::Checkpoint& checkpoint, const Plan& plan, const fs::path& run, const fs::path& folder) {
+  const std::vector<fs::path> there = training::checkpoints(folder);
+  const std::string own = training::checkpoint_name(checkpoint.progress.updates);
+  if (!there.empty() && there.back().filename() > own) {
+    refuse_input(folder.string(), "no newer checkpoint than " + own + ", or another --folder",
+                 there.back().filename().string());
+  }
+  const fs::path best = run / "model.safetensors", here = folder / "model.safetensors";
+  if (fs::exists(best) && !fs::exists(here)) write_file(here, read_file(best));
+  std::cerr << "Going on after update " << checkpoint.progress.updates << '\n';
+  Session session(plan, folder);
+  session.go_on_from(checkpoint);
+  return session.train();
+}
+
+/// Trains, and says what is left when it cannot go on.
+template <class F>
+int guarded(const fs::path& folder, const F& train) {
+  try {
+    return train();
+  } catch (const training::Diverged& error) {
+    const std::vector<fs::path> all = training::checkpoints(folder);
+    std::cerr << "attn: " << error.what() << "\nThe training cannot go on like this. "
+              << (all.empty() ? "There is no checkpoint yet"
+                              : "The last good checkpoint is " + all.back().string())
+              << "; a lower --rate_scale, a longer --warmup or --longest_gradient 1 may help.\n";
+    return 1;
+  }
+}
+
+}  // namespace
+
+int train_command(const TrainOptions& options) {
+  listen_for_ctrl_c();
+  if (options.resume.empty()) {
+    const Plan plan = plan_from(options);
+    const fs::path folder = options.folder.empty() ? fs::path("attn-" + name(plan.task.task)) : options.folder;
+    return guarded(folder, [&] { return begin(plan, folder); });
+  }
+  const fs::path path = checkpoint_of(options.resume);
+  const training::Checkpoint checkpoint = training::read_checkpoint(path);
+  const Plan plan = plan_from(checkpoint, options);
+  const fs::path run = path == options.resume ? fs::weakly_canonical(path).parent_path() : options.resume;
+  const fs::path folder = options.folder.empty() ? run : options.folder;
+  return guarded(folder, [&] { return go_on(checkpoint, plan, run, folder); });
+}
+
+}  // namespace attn
