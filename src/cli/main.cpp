@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "attn/core/errors.hpp"
 #include "attn/training/plan.hpp"
 #include "cli/commands.hpp"
 #include "setup.hpp"
@@ -129,7 +130,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    std::cout.flush();
+    if (!std::cout) attn::refuse_input("standard output", "a place that can be written", "an error");
+    return status;
   } catch (const std::bad_alloc&) {
     std::cerr << "attn: wanted more memory than there is\n";
     return 2;

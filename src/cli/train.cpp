@@ -72,14 +72,15 @@ Plan plan_from(const TrainOptions& options) {
     if (preset.empty()) preset = found->second;
     file.erase(found);
   }
-  apply(all, training::preset(preset.empty() ? "tiny" : preset), "preset " + preset);
+  if (preset.empty()) preset = "tiny";
+  apply(all, training::preset(preset), "preset " + preset);
   apply(all, file, options.config.string());
   apply(all, options.texts, "options");
   complete(plan);
   return plan;
 }
 
-/// What may be different when a training goes on: only how long it lasts and what is kept.
+/// What may be different when a training goes on: how long it lasts, what is kept, and how many threads it gets.
 Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& options) {
   if (!options.preset.empty() || !options.config.empty()) {
     refuse_input("--resume", "no --preset and no --config: a training goes on as it began", "one of them");
@@ -88,10 +89,10 @@ Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& optio
   const std::vector<Setting> all = settings(plan);
   apply(all, checkpoint.run.settings, "checkpoint");
   for (const auto& [name, text] : options.texts) {
-    const bool may_change = name == "updates" || name == "patience" || name == "keep" || name == "threads";
-    if (!may_change && checkpoint.run.settings.at(name) != text) {
-      refuse_input("--" + name, checkpoint.run.settings.at(name) + ", as the training began with", text);
-    }
+    if (name == "updates" || name == "patience" || name == "keep" || name == "threads") continue;
+    const auto was = checkpoint.run.settings.find(name);
+    const std::string before = was == checkpoint.run.settings.end() ? "nothing" : was->second;
+    if (before != text) refuse_input("--" + name, before + ", as the training began with", text);
   }
   apply(all, options.texts, "options");
   complete(plan);
@@ -151,11 +152,11 @@ class Session {
     const double loss = update.loss.nll / static_cast<double>(update.loss.tokens);
     return "update " + std::to_string(update.number) + " of " + std::to_string(plan_.updates) + ", loss " +
            fixed(update.loss_per_token(), 4) + ", perplexity " + fixed(std::exp(loss), 2) + ", rate " +
-           exact_text_of(update.rate) + ", " + fixed(static_cast<double>(tokens_) / seconds, 0) + " tokens/s, " +
+           three_digits(update.rate) + ", " + fixed(static_cast<double>(tokens_) / seconds, 0) + " tokens/s, " +
            clock_text(left) + " left";
   }
 
-  static std::string exact_text_of(double rate) {
+  static std::string three_digits(double rate) {
     std::ostringstream text;
     text.precision(3);
     text << rate;
@@ -242,7 +243,7 @@ int begin(const Plan& plan, const fs::path& folder) {
 int go_on(const training::Checkpoint& checkpoint, const Plan& plan, const fs::path& run, const fs::path& folder) {
   const std::vector<fs::path> there = training::checkpoints(folder);
   const std::string own = training::checkpoint_name(checkpoint.progress.updates);
-  if (!there.empty() && there.back().filename() > own) {
+  if (!there.empty() && there.back().filename() != own) {
     refuse_input(folder.string(), "no newer checkpoint than " + own + ", or another --folder",
                  there.back().filename().string());
   }

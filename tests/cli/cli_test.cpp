@@ -180,6 +180,11 @@ TEST_CASE("an output that cannot be written is an error") {
   CHECK(blocked.status == 2);
   CHECK(has(blocked.err, "wanted a place that can be written"));
   if (fs::exists("/dev/full")) {
+    for (const char* command : {"attn dialects", "attn doctor", "attn check --list"}) {
+      const Result said = run(std::string(command) + " > /dev/full");
+      CHECK(said.status == 2);
+      CHECK(has(said.err, "standard output: wanted a place that can be written"));
+    }
     const Result full = run("chapter-01 > /dev/full");
     CHECK(full.status == 2);
     CHECK(has(full.err, "standard output: wanted a place that can be written"));
