@@ -107,8 +107,8 @@ ANYWHERE = [
              "m and v as they are, and correct copies.",
              kept=lambda self, moment, corrected: corrected),
   wrong_adam("epsilon-inside-the-root",
-             "epsilon is added under the root, where it weighs as much as its own root does outside; add it to the "
-             "root.",
+             "epsilon is added under the root, where it weighs as much as its own root does outside; add it to "
+             "the root.",
              divisor=lambda self, v_hat, s: np.sqrt(v_hat + self.epsilon)),
   wrong_adam("epsilon-before-the-correction",
              "epsilon is added to the root of v before the bias correction (TensorFlow's form, the paper's "
@@ -179,10 +179,11 @@ SQUARE = matrices(start=[[-0.7, 1.2, 0.4, -1.8]],
 
 def cases():
   return [
-    adam_case("adam", "Six updates of five parameters; one gradient is always tiny, one row is 0.", SETTINGS, DISTINCT,
-              ANYWHERE),
+    adam_case("adam", "Six updates of five parameters; one gradient is always tiny, one row is 0.", SETTINGS,
+              DISTINCT, ANYWHERE),
     adam_case("adam-square", "Four updates of four parameters: no shape betrays a mistake.", SETTINGS, SQUARE,
               [*ANYWHERE, *square_only(SQUARE)]),
-    adam_case("adam-by-hand", "Two updates that can be followed by hand; a gradient as small as epsilon makes half "
-              "a step.", SETTINGS, BY_HAND, ANYWHERE),
+    adam_case("adam-by-hand",
+              "Two updates that can be followed by hand; a gradient as small as epsilon makes half a step.",
+              SETTINGS, BY_HAND, ANYWHERE),
   ]

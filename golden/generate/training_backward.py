@@ -169,12 +169,12 @@ def masked_only(mask):
                "row with nothing left has weights and gradients 0.",
                hide=lambda S, mask: np.where(mask, S, S.dtype.type(-1e9))),
     wrong_step("empty-row-not-a-number",
-               "In a row with nothing left the softmax is 0 / 0, and on the way back this NaN spoils the gradients "
-               "of all keys and values; make such a row all 0.",
+               "In a row with nothing left the softmax is 0 / 0, and on the way back this NaN spoils the "
+               "gradients of all keys and values; make such a row all 0.",
                weigh=unguarded_softmax),
     wrong_step("empty-row-sees-everything",
-               "Where nothing is left the mask was dropped, so that this query sees everything; such a row must be "
-               "all 0.",
+               "Where nothing is left the mask was dropped, so that this query sees everything; such a row must "
+               "be all 0.",
                hide=lambda S, mask: hide(S, mask | ~mask.any(axis=1, keepdims=True))),
   ]
 
@@ -269,8 +269,8 @@ class LossBackward:
   def __call__(self, logits, targets):
     targets = targets[0]
     q = self.share(targets, logits.shape[1]).astype(logits.dtype)
-    gradients = self.of_logits(self.softmax(logits), q)
-    return {"dlogits": np.where(self.kept(targets)[:, None], gradients, 0) / logits.dtype.type(self.divisor(targets))}
+    gradients = np.where(self.kept(targets)[:, None], self.of_logits(self.softmax(logits), q), 0)
+    return {"dlogits": gradients / logits.dtype.type(self.divisor(targets))}
 
 
 def wrong_loss(name, says, **methods):
@@ -298,8 +298,8 @@ LOSS_ANYWHERE = [
              "PAD.",
              divisor=lambda self, targets: 1),
   wrong_loss("sign-turned-round",
-             "The sign is turned round, targets minus probabilities; that is the way down, and the gradient points "
-             "up.",
+             "The sign is turned round, targets minus probabilities; that is the way down, and the gradient "
+             "points up.",
              of_logits=lambda self, p, q: q - p),
   wrong_loss("by-the-probabilities",
              "This is the gradient by the probabilities, −q / p; the softmax stands between them and the logits, "
@@ -401,7 +401,8 @@ def cases():
               [*LOSS_ANYWHERE, SMOOTHED], "Vaswani et al. 2017, section 3.4"),
     loss_case("loss-backward-smoothed", "The same with a tenth of the weight spread over all classes.", ON_ALL,
               smoothing("all_classes"), LOGITS, [*SMOOTHED_ANYWHERE, OTHERS, OTHERS_BUT_PAD]),
-    loss_case("loss-backward-smoothed-others", "The same with a tenth of the weight spread over the other classes.",
+    loss_case("loss-backward-smoothed-others",
+              "The same with a tenth of the weight spread over the other classes.",
               "1 − ε on the target, ε/(V − 1) elsewhere", smoothing("other_classes"), LOGITS,
               [*SMOOTHED_ANYWHERE, ALL, OTHERS_BUT_PAD],
               "Vaswani et al. 2017, section 5.4, as in the authors' tensor2tensor"),

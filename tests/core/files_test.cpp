@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -236,7 +237,7 @@ TEST_CASE("a folder that cannot be finished leaves nothing, and says why") {
   CHECK(names(scratch.path()) == Names{"file"});
 }
 
-TEST_CASE("a kill leaves the whole of a folder or nothing, while it is written and while it is removed") {
+TEST_CASE("a kill amid the writing leaves the whole of a folder or nothing") {
   const tests::Scratch scratch;
   const std::string bytes(300000, 'x');
   const auto fill = [&](const fs::path& aside) {
@@ -252,6 +253,21 @@ TEST_CASE("a kill leaves the whole of a folder or nothing, while it is written a
     if (!fs::exists(scratch / "run")) continue;
     CHECK(names(scratch / "run") == Names{"a", "b", "c"});
     for (const char* name : {"a", "b", "c"}) CHECK(read_file(scratch / "run" / name) == bytes);
+  }
+}
+
+TEST_CASE("a kill amid the removing leaves the whole of a folder or nothing") {
+  const tests::Scratch scratch;
+  constexpr int files = 2000;  // so many that a kill hits their removal
+  for (int milliseconds = 1; milliseconds < 16; milliseconds += 3) {
+    fs::create_directories(scratch / "run");
+    for (int i = 0; i < files; ++i) std::ofstream(scratch / ("run/" + std::to_string(i))) << "x";
+    kill_amid(
+        [&] {
+          if (fs::exists(scratch / "run")) remove_folder(scratch / "run");
+        },
+        milliseconds);
+    if (fs::exists(scratch / "run")) CHECK(names(scratch / "run").size() == files);
   }
 }
 

@@ -13,7 +13,8 @@ void check_chapter(int chapter, std::size_t at_least) {
   std::size_t cases = 0;
   for (const auto& folder : list_cases(tests::golden_folder)) {
     const GoldenCase golden = load_case(folder);
-    if (golden.chapter != chapter) continue;
+    const bool trains = golden.function.rfind("training_", 0) == 0;  // the engine does; see tests/training
+    if (golden.chapter != chapter || trains) continue;
     ++cases;
     INFO(golden.name);
     Trace trace;
@@ -40,6 +41,7 @@ TEST_CASE("golden cases of chapter 06", "[chapter-06]") { check_chapter(6, 2); }
 TEST_CASE("golden cases of chapter 07", "[chapter-07]") { check_chapter(7, 8); }
 TEST_CASE("golden cases of chapter 08", "[chapter-08]") { check_chapter(8, 14); }
 TEST_CASE("golden cases of chapter 09", "[chapter-09]") { check_chapter(9, 10); }
+TEST_CASE("golden cases of chapter 10", "[chapter-10]") { check_chapter(10, 11); }
 
 TEST_CASE("a case is called as its folder", "[chapter-01]") {
   for (const auto& folder : list_cases(tests::golden_folder)) {

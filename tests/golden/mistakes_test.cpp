@@ -264,7 +264,7 @@ Learner learner_who_makes(const std::string& mistake, const GoldenCase& golden) 
   return {};
 }
 
-// ---- Mistakes of chapters 4 to 9: the right function, given something wrong ---------------------------------
+// ---- Mistakes of chapters 4 to 10: the right function, given something wrong --------------------------------
 
 Tensor& input_of(GoldenCase& golden, const std::string& name) {
   for (GoldenTensor& tensor : golden.inputs) {
@@ -331,7 +331,7 @@ Change change_for(const std::string& mistake, const GoldenCase& golden) {
     return swapped({{a + ".gamma", b + ".gamma"}, {a + ".beta", b + ".beta"}});
   };
   const std::map<std::string, Change> changes = {
-      {"queries-and-keys-swapped", swapped({{"W_Q", "W_K"}})},
+      {"queries-and-keys-swapped", golden.has_input("W_Q") ? swapped({{"W_Q", "W_K"}}) : Change()},
       {"keys-and-values-swapped", swapped({{"W_K", "W_V"}})},
       {"weights-transposed", mapped({"W_Q", "W_K", "W_V"}, transpose)},
       {"values-not-projected", identity_for({"W_V"})},
@@ -427,7 +427,8 @@ std::map<std::string, Tensor> made_by_the_reference(const GoldenCase& golden, co
   GoldenCase changed = golden;
   const Change change = change_for(mistake, golden);
   const auto edit = change ? nullptr : edit_for(mistake);
-  if ((!change && !edit) || golden.chapter > 9) return {};
+  const bool trains = golden.function.rfind("training_", 0) == 0;
+  if ((!change && !edit) || trains) return {};
   if (change) change(changed);
   Trace trace;
   tests::run(changed, edit);

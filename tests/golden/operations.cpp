@@ -1,6 +1,8 @@
 #include "operations.hpp"
 
 #include "attn/core/trace.hpp"
+#include "attn/reference/adam.hpp"
+#include "attn/reference/backward.hpp"
 #include "attn/reference/cross_attention.hpp"
 #include "attn/reference/loss.hpp"
 #include "attn/reference/positions.hpp"
@@ -125,12 +127,28 @@ void run_transformer(const GoldenCase& golden, const Edit& edit) {
   transformer(model, tokens(golden, "source"), tokens(golden, "target"));
 }
 
+LabelSmoothing label_smoothing(const GoldenCase& golden) {
+  return {std::stod(golden.setting("label_smoothing")), smoothing(golden)};
+}
+
 void run_cross_entropy(const GoldenCase& golden) {
-  const LabelSmoothing smooth = {std::stod(golden.setting("label_smoothing")), smoothing(golden)};
+  const LabelSmoothing smooth = label_smoothing(golden);
   const Matrix logits = golden.input("logits");
   const Tokens targets = tokens(golden, "targets");
   trace("losses", cross_entropies(logits, targets, 0, smooth));
   trace("loss", Matrix{{cross_entropy(logits, targets, 0, smooth)}});
+}
+
+void run_adam(const GoldenCase& golden) {
+  const auto number = [&](const std::string& name) { return std::stod(golden.setting(name)); };
+  Adam adam{number("beta_1"), number("beta_2"), number("epsilon"), 0, {}, {}};
+  const Matrix gradients = golden.input("gradients"), rates = golden.input("rates");
+  Matrix theta = golden.input("start"), m = gradients, v = gradients, after = gradients;
+  for (std::size_t t = 0; t < gradients.shape(0); ++t) {
+    theta = adam_update(theta, xt::view(gradients, xt::range(t, t + 1), xt::all()), rates(0, t), adam);
+    xt::row(m, t) = xt::row(adam.m, 0), xt::row(v, t) = xt::row(adam.v, 0), xt::row(after, t) = xt::row(theta, 0);
+  }
+  trace("m", m), trace("v", v), trace("after", after);
 }
 
 }  // namespace
@@ -171,6 +189,15 @@ void run(const GoldenCase& golden, const Edit& edit) {
     run_transformer(golden, edit);
   } else if (function == "cross_entropy") {
     run_cross_entropy(golden);
+  } else if (function == "cross_entropy_backward") {
+    cross_entropy_backward(golden.input("logits"), tokens(golden, "targets"), 0, label_smoothing(golden));
+  } else if (function == "attention_backward") {
+    attention_backward(golden.input("Q"), golden.input("K"), golden.input("V"), golden.input("dO"));
+  } else if (function == "masked_attention_backward") {
+    masked_attention_backward(golden.input("Q"), golden.input("K"), golden.input("V"), mask(golden),
+                              golden.input("dO"));
+  } else if (function == "adam_steps") {
+    run_adam(golden);
   } else {
     FAIL("no operation is called " << function);
   }

@@ -1,10 +1,12 @@
 #include "attn/core/settings.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "attn/core/errors.hpp"
@@ -134,10 +136,10 @@ std::vector<Setting> model_settings(Config& config) {
 }
 
 void apply(const std::vector<Setting>& settings, const SettingTexts& texts, const std::string& where) {
+  std::set<std::string> names;
+  for (const Setting& setting : settings) names.insert(setting.name);
   for (const auto& [name, text] : texts) {
-    const bool known =
-        std::any_of(settings.begin(), settings.end(), [&](const Setting& s) { return s.name == name; });
-    if (!known) refuse_input(where, "a setting that there is", name);
+    if (names.count(name) == 0) refuse_input(where, "a setting that there is", name);
   }
   for (const Setting& setting : settings) {
     const auto found = texts.find(setting.name);

@@ -39,12 +39,11 @@ Safetensors parse_safetensors(std::string_view bytes, const std::string& name);
 /// the data starting at a multiple of 8.
 ///
 /// The metadata `attn.checksum` is added: 16 hexadecimal digits of a sum over all that the file says, however it
-/// is laid out. It sums up words of 64 bits: \f$s \leftarrow 14695981039346656037\f$, then for each word \f$w\f$
-/// \f$s \leftarrow (s \oplus w) \cdot 11400714819323198485 \bmod 2^{64}\f$ and \f$s \leftarrow s \oplus \lfloor s
-/// / 2^{32} \rfloor\f$. So a change in one word is always seen. The words are: how many metadata there are, and
-/// each by name: the name and the text; then for each tensor by name: the name, the type ("F32"), the rank, the
-/// lengths of the shape, and the data. Bytes (names, texts, data) are summed up as their count and then in groups
-/// of 8, little-endian, the last filled up with zeros.
+/// is laid out. It starts as s = 14695981039346656037, and each word w of 64 bits makes it
+/// `s = (s ^ w) * 11400714819323198485; s ^= s >> 32`, so that a change in one word is always seen. The words are:
+/// how many metadata there are, and of each by name: the name and the text; then of each tensor by name: the name,
+/// the type ("F32"), the rank, the lengths of the shape, and the data. Bytes (names, texts, data) are summed up as
+/// their count, and then in groups of 8, little-endian, the last filled up with zeros.
 /// @param file  tensors and metadata
 /// @return      the whole file
 /// @throws std::invalid_argument when a shape does not fit its values, a name or a text is not UTF-8, a tensor is

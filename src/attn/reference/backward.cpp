@@ -72,8 +72,8 @@ AttentionGradients masked_attention_backward(const Matrix& Q, const Matrix& K, c
   const Mask seen_by = xt::transpose(mask);
   const Matrix A = trace("weights", masked_softmax(masked_scores(scale * product(Q, transpose(K)), mask)));
   const Matrix dV = trace("dV", masked_sum(transpose(A), dO, seen_by));
-  const Matrix dA = trace("dA", xt::where(mask, product(dO, transpose(V)), 0.0));
-  const Matrix dS = trace("dS", softmax_backward(A, dA));
+  const Matrix dA = trace("dA", product(dO, transpose(V)));
+  const Matrix dS = trace("dS", softmax_backward(A, xt::where(mask, dA, 0.0)));
   const Matrix dQ = trace("dQ", scale * masked_sum(dS, K, mask));
   const Matrix dK = trace("dK", scale * masked_sum(transpose(dS), Q, seen_by));
   return {dQ, dK, dV};
