@@ -49,6 +49,15 @@ CLI::App* add_train(CLI::App& app, attn::TrainOptions& options) {
   return train;
 }
 
+/// An option that was given, but as an empty text: perhaps a variable of a script that was never set.
+void refuse_empty(const CLI::App& app, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (app.count(name) > 0 && app[name]->as<std::string>().empty()) {
+      attn::refuse_input(name, "a text", "an empty one");
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Attention, Step by Step: training, checks of your own work and of this machine.", "attn");
   app.set_version_flag("--version", std::string(attn::setup::version));
@@ -115,7 +124,10 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*doctor) return attn::doctor_command();
-  if (*train) return attn::train_command(training);
+  if (*train) {
+    refuse_empty(*train, {"--preset", "--config", "--folder", "--resume"});
+    return attn::train_command(training);
+  }
   if (*info) return attn::info_command(path, tensors);
   if (*average) return attn::average_command(path, models);
   if (*bench) return attn::bench_command(measure);

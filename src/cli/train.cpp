@@ -1,9 +1,16 @@
+#include <fcntl.h>
 #include <omp.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
+#include <ctime>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -26,13 +33,24 @@ using training::Plan;
 
 volatile std::sig_atomic_t asked_to_stop = 0;
 
-void stop_after_this_update(int) { asked_to_stop = 1; }
+volatile std::sig_atomic_t asked_at = 0;
 
-/// The first Ctrl-C ends the training after its update; the second one ends the program.
+/// The first Ctrl-C ends the training after its update; another one, a second later or more, ends the program.
+void stop_after_this_update(int signal) {
+  const auto now = static_cast<std::sig_atomic_t>(std::time(nullptr) & 0xFFFFFF);
+  if (asked_to_stop == 0) {
+    asked_at = now;
+    asked_to_stop = 1;
+  } else if (signal == SIGINT && now != asked_at && now != asked_at + 1) {
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+}
+
 void listen_for_ctrl_c() {
   struct sigaction action {};
   action.sa_handler = stop_after_this_update;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
@@ -44,7 +62,9 @@ std::string trimmed(const std::string& text) {
 
 /// A file of lines `name = value`; what follows a # is a comment.
 SettingTexts read_settings(const fs::path& path) {
-  std::istringstream lines(read_file(path));
+  std::string all = read_file(path);
+  if (all.rfind("\xEF\xBB\xBF", 0) == 0) all.erase(0, 3);  // the mark that some editors put in front of UTF-8
+  std::istringstream lines(all);
   SettingTexts texts;
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -99,6 +119,28 @@ Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& optio
   return plan;
 }
 
+/// A folder that nobody else trains into while this lives. It is made if it is not there.
+class OwnFolder {
+ public:
+  explicit OwnFolder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const fs::path lock = folder / ".lock";
+    file_ = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    if (file_ < 0) refuse_input(folder.string(), "a folder that can be written", std::strerror(errno));
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      close(file_);
+      refuse_input(folder.string(), "a folder that nobody trains into", "one where another training runs");
+    }
+  }
+  ~OwnFolder() { close(file_); }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
 /// A model in training, with all that belongs to it.
 class Session {
  public:
@@ -121,6 +163,21 @@ class Session {
     const SettingTexts now = run_.settings;
     run_ = checkpoint.run;
     run_.settings = now;
+    if (!has_best_of(folder_, checkpoint)) run_.best = std::numeric_limits<double>::infinity();
+  }
+
+  /// Whether a folder has the model that was the best when a checkpoint was written.
+  static bool has_best_of(const fs::path& folder, const training::Checkpoint& checkpoint) {
+    const fs::path path = folder / "model.safetensors";
+    if (!fs::exists(path)) return false;
+    const SettingTexts notes = read_model(path).notes;
+    const auto updates = notes.find("updates");
+    for (const training::Measured& m : checkpoint.run.history) {
+      if (m.validation == checkpoint.run.best) {
+        return updates != notes.end() && updates->second == std::to_string(m.updates);
+      }
+    }
+    return false;
   }
 
   /// Returns the exit status.
@@ -131,13 +188,14 @@ class Session {
     first_ = trainer_->progress().updates;
     while (trainer_->progress().updates < plan_.updates && !out_of_patience()) {
       const training::Update update = trainer_->update();
-      run_.loss_sum += update.loss.sum, run_.loss_tokens += update.loss.tokens;
+      run_.loss_sum += std::max(0.0, update.loss.sum), run_.loss_tokens += update.loss.tokens;
       tokens_ += update.loss.tokens;
       if (line_.due()) line_.show(progress(update));
       const bool last = update.number == plan_.updates;
-      if (last || update.number % plan_.validate_every == 0) validate(update);
+      if (last || update.number % plan_.validate_every == 0) validate(update.number);
       if (asked_to_stop != 0 && !last) return interrupted();
     }
+    if (!fs::exists(folder_ / "model.safetensors")) validate(trainer_->progress().updates);
     report();
     return 0;
   }
@@ -164,35 +222,39 @@ class Session {
   }
 
   /// Measures, keeps the best, and writes a checkpoint.
-  void validate(const training::Update& update) {
+  void validate(std::uint64_t updates) {
     trainer_->swap_average();
     const training::Validation now = training::validate(model_, unseen_, plan_.trainer.tokens);
+    if (!std::isfinite(now.loss)) {
+      throw training::Diverged("validation after update " + std::to_string(updates) +
+                               ": wanted a finite loss, got " + std::to_string(now.loss));
+    }
     const bool best = now.loss < run_.best;
     if (best) {
-      write_model(folder_ / "model.safetensors", training::model_file(model_, *backend_,
-                                                                      {{"updates", std::to_string(update.number)},
-                                                                       {"task", name(plan_.task.task)}}));
+      write_model(folder_ / "model.safetensors",
+                  training::model_file(model_, *backend_,
+                                       {{"updates", std::to_string(updates)}, {"task", name(plan_.task.task)}}));
     }
     trainer_->swap_average();
     run_.waited = best ? 0 : run_.waited + 1;
     run_.best = std::min(run_.best, now.loss);
-    const double loss = run_.loss_sum / static_cast<double>(run_.loss_tokens);
-    run_.history.push_back({update.number, loss, now.loss});
+    const double loss = run_.loss_sum / static_cast<double>(std::max<std::size_t>(1, run_.loss_tokens));
+    run_.history.push_back({updates, loss, now.loss});
     run_.loss_sum = 0.0, run_.loss_tokens = 0;
     save();
-    line_.say("update " + std::to_string(update.number) + ": training loss " + fixed(loss, 4) +
-              ", validation loss " + fixed(now.loss, 4) + ", perplexity " + fixed(now.perplexity(), 4) +
-              (best ? "" : ", no better"));
+    line_.say("update " + std::to_string(updates) + ": training loss " + fixed(loss, 4) + ", validation loss " +
+              fixed(now.loss, 4) + ", perplexity " + fixed(now.perplexity(), 4) + (best ? "" : ", no better"));
   }
 
   void save() {
-    saved_ = training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
     saved_after_ = trainer_->progress().updates;
+    saved_ = folder_ / training::checkpoint_name(saved_after_);
+    if (!fs::exists(saved_)) training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
     training::prune(folder_, plan_.keep);
   }
 
   int interrupted() {
-    if (saved_after_ != trainer_->progress().updates) save();
+    save();
     line_.say("Stopped after update " + std::to_string(saved_after_) + ", saved as " + saved_.string() +
               "\nTo go on: attn train --resume " + folder_.string());
     return 130;
@@ -228,27 +290,35 @@ fs::path checkpoint_of(const fs::path& path) {
   const std::vector<fs::path> all = training::checkpoints(path);
   if (all.empty()) {
     refuse_input("--resume " + path.string(), "a run with a checkpoint, or a checkpoint",
-                 fs::exists(path) ? "a folder without" : "no such folder");
+                 fs::is_directory(path) ? "a folder without" : "no such folder");
   }
   return all.back();
 }
 
 int begin(const Plan& plan, const fs::path& folder) {
-  if (!training::checkpoints(folder).empty() || fs::exists(folder / "model.safetensors")) {
+  const OwnFolder own(folder);
+  if (!training::checkpoints(folder).empty()) {
     refuse_input(folder.string(), "a folder without a training, or --resume " + folder.string(), "one with");
+  }
+  if (fs::exists(folder / "model.safetensors")) {
+    refuse_input(folder.string(), "a folder without a model.safetensors, which would be overwritten", "one with");
   }
   return Session(plan, folder).train();
 }
 
 int go_on(const training::Checkpoint& checkpoint, const Plan& plan, const fs::path& run, const fs::path& folder) {
+  const OwnFolder own(folder);
   const std::vector<fs::path> there = training::checkpoints(folder);
-  const std::string own = training::checkpoint_name(checkpoint.progress.updates);
-  if (!there.empty() && there.back().filename() != own) {
-    refuse_input(folder.string(), "no newer checkpoint than " + own + ", or another --folder",
-                 there.back().filename().string());
-  }
   const fs::path best = run / "model.safetensors", here = folder / "model.safetensors";
-  if (fs::exists(best) && !fs::exists(here)) write_file(here, read_file(best));
+  if (!fs::exists(run) || !fs::equivalent(run, folder)) {
+    if (!there.empty() || fs::exists(here)) {
+      refuse_input(folder.string(), "a folder without a training or a model", "one with");
+    }
+    if (Session::has_best_of(run, checkpoint)) write_file(here, read_file(best));
+  } else if (there.back().filename() != training::checkpoint_name(checkpoint.progress.updates)) {
+    refuse_input(folder.string(), "the newest checkpoint, or another --folder to go on from an older one",
+                 training::checkpoint_name(checkpoint.progress.updates));
+  }
   std::cerr << "Going on after update " << checkpoint.progress.updates << '\n';
   Session session(plan, folder);
   session.go_on_from(checkpoint);
@@ -264,7 +334,8 @@ int guarded(const fs::path& folder, const F& train) {
     const std::vector<fs::path> all = training::checkpoints(folder);
     std::cerr << "attn: " << error.what() << "\nThe training cannot go on like this. "
               << (all.empty() ? "There is no checkpoint yet"
-                              : "The last good checkpoint is " + all.back().string())
+                              : "The last good checkpoint is " + all.back().string() + ", the best model " +
+                                    (folder / "model.safetensors").string())
               << "; a lower --rate_scale, a longer --warmup or --longest_gradient 1 may help.\n";
     return 1;
   }

@@ -88,9 +88,38 @@ TEST_CASE("a small training, from its beginning to what is left of it") {
   check_refused("attn train --resume " + folder + " --d_model 16",
                 "--d_model: wanted 8, as the training began with");
   check_refused("attn train --resume " + folder + " --preset small", "--resume: wanted no --preset");
-  check_refused("attn train --resume " + folder + "/update-00000030", "wanted no newer checkpoint");
+  check_refused("attn train --resume " + folder + "/update-00000030",
+                "wanted the newest checkpoint, or another --folder");
   CHECK(run("attn train --resume " + folder + "/update-00000030 --folder " + quoted(scratch / "other")).status ==
         0);
+}
+
+TEST_CASE("going on elsewhere from an older checkpoint does not take a later model for its best") {
+  const Scratch scratch;
+  const std::string folder = quoted(scratch / "run"), other = quoted(scratch / "other");
+  REQUIRE(run("attn train --folder " + folder + quick + "--updates 30 --validate_every 10").status == 0);
+  const std::string on = "attn train --resume " + folder + "/update-00000010 --folder " + other;
+  CHECK(run(on + " --updates 10").status == 0);
+  CHECK(has(run("attn info " + other + "/model.safetensors").out, "(updates: 10)"));
+  check_refused(on, "other: wanted a folder without a training or a model, got one with");
+  // A checkpoint that was carried off alone.
+  fs::create_directories(scratch / "alone");
+  fs::copy(scratch / "run/update-00000030", scratch / "alone/update-00000030", fs::copy_options::recursive);
+  CHECK(run("attn train --resume " + quoted(scratch / "alone")).status == 0);
+  CHECK(fs::exists(scratch / "alone/model.safetensors"));
+}
+
+TEST_CASE("two trainings do not share a folder") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "run";
+  std::vector<std::string> words = split("train" + quick + "--updates 1000000 --validate_every 5 --folder");
+  words.push_back(folder.string());
+  const pid_t child = start(words);
+  while (training::checkpoints(folder).empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  check_refused("attn train --folder " + quoted(folder) + quick, "wanted a folder that nobody trains into");
+  check_refused("attn train --resume " + quoted(folder), "wanted a folder that nobody trains into");
+  kill(child, SIGTERM);
+  CHECK(wait_for(child) == 130);
 }
 
 TEST_CASE("early stopping waits as long as it was told to") {
@@ -109,9 +138,10 @@ TEST_CASE(
   const Scratch scratch;
   const fs::path file = scratch / "settings.txt";
   const std::string to = " --folder " + quoted(scratch / "run") + " ";
-  write_file(file,
-             "# mine\r\npreset = tiny\nd_model = 8  # narrow\nh=2\n\npairs = 50\nvalidation_pairs = 3\n"
-             "longest = 4\nupdates = 4\n");
+  write_file(
+      file,
+      "\xEF\xBB\xBF# mine\r\npreset = tiny\nd_model = 8  # narrow\nh=2\n\npairs = 50\nvalidation_pairs = 3\n"
+      "longest = 4\nupdates = 4\n");
   CHECK(run("attn train --config " + quoted(file) + to + "--updates 2").status == 0);
   const Result info = run("attn info " + quoted(scratch / "run"));
   CHECK(has(info.out, "d_model = 8"));
@@ -131,6 +161,9 @@ TEST_CASE(
   check_refused("attn train --preset huge", "preset: wanted one of tiny, small, base, big, got huge");
   check_refused("attn train --dropout 1", "dropout: wanted a number of at least 0 and less than 1, got 1");
   check_refused("attn train --depth 3", "--depth");
+  check_refused("attn train --resume ''", "--resume: wanted a text, got an empty one");
+  check_refused("attn train --folder ''", "--folder: wanted a text, got an empty one");
+  check_refused("attn train --folder /dev/null/x", "/dev/null/x: wanted a folder that can be written");
   check_refused("attn train --resume " + quoted(scratch / "none"), "wanted a run with a checkpoint");
   check_refused("attn info " + quoted(scratch / "none"), "wanted a file that can be read");
   check_refused("attn info " + quoted(scratch.path()), "wanted a run with a checkpoint, a checkpoint, or a file");
@@ -214,12 +247,21 @@ TEST_CASE("a disk that is full costs the newest checkpoint, not those before it"
 
 TEST_CASE("a training that runs away stops at its update, with the last good checkpoint") {
   const Scratch scratch;
-  const std::string folder = quoted(scratch / "run");
-  const Result result =
-      run("attn train --folder " + folder + quick + "--rate_scale 1e30 --updates 300 --validate_every 1");
-  INFO(result.err);
-  CHECK(result.status == 1);
-  CHECK(result.out.empty());
-  CHECK(has(result.err, "attn: update "));
-  CHECK(has(result.err, "The last good checkpoint is "));
+  const auto away = [&](const std::string& name, const std::string& options) {
+    const Result result = run("attn train --folder " + quoted(scratch / name) + quick + options);
+    CHECK(result.status == 1);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  const std::string first = away("a", "--rate_scale 1e30 --updates 300 --validate_every 300");
+  CHECK(has(first, "attn: update 2: wanted a finite loss, got "));
+  CHECK(has(first, "There is no checkpoint yet"));
+  const std::string measured = away("b", "--rate_scale 1e30 --updates 1 --validate_every 1");
+  CHECK(has(measured, "attn: validation after update 1: wanted a finite loss, got "));
+  CHECK(training::checkpoints(scratch / "b").empty());
+  // Here it takes some updates until the numbers are too large for a float.
+  const std::string later =
+      away("c", "--pre_norm yes --average 0 --rate_scale 1e5 --updates 2000 --validate_every 1");
+  CHECK(has(later, "The last good checkpoint is "));
+  CHECK(has(later, ", the best model "));
 }

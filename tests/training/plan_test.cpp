@@ -65,19 +65,26 @@ TEST_CASE("settings that make no sense, or contradict each other, are refused") 
   CHECK(refused({}).empty());
   CHECK(refused({{"colour", "red"}}) == "test: wanted a setting that there is, got colour");
   CHECK(refused({{"d_model", "30"}, {"h", "4"}}) == "d_model: wanted a multiple of h = 4, got 30");
-  CHECK(refused({{"h", "0"}}) == "test: h: wanted a whole number of at least 1, got 0");
-  CHECK(refused({{"h", "-2"}}) == "test: h: wanted a whole number of at least 1, got -2");
-  CHECK(refused({{"h", ""}}) == "test: h: wanted a whole number of at least 1, got nothing");
+  CHECK(refused({{"h", "0"}}) == "test: h: wanted a whole number from 1 to 16777216, got 0");
+  CHECK(refused({{"h", "-2"}}) == "test: h: wanted a whole number from 1 to 16777216, got -2");
+  CHECK(refused({{"h", ""}}) == "test: h: wanted a whole number from 1 to 16777216, got nothing");
   CHECK(refused({{"seed", "99999999999999999999"}}) ==
-        "test: seed: wanted a whole number of at most 64 bits, got 99999999999999999999");
+        "test: seed: wanted a whole number of 64 bits, got 99999999999999999999");
   CHECK(refused({{"dropout", "1"}}) == "test: dropout: wanted a number of at least 0 and less than 1, got 1");
   CHECK(refused({{"dropout", "nan"}}) == "test: dropout: wanted a number of at least 0 and less than 1, got nan");
   CHECK(refused({{"rate_scale", "2x"}}) == "test: rate_scale: wanted a number of at least 0, got 2x");
+  for (const char* text : {"0x1p-3", " 0.1", "0.1 ", "", "+", "inf"})
+    CHECK_FALSE(refused({{"dropout", text}}).empty());
+  CHECK_FALSE(refused({{"dropout", std::string("0.1\0z", 5)}}).empty());
+  CHECK(refused({{"encoder_layers", "18446744073709551615"}}) ==
+        "test: encoder_layers: wanted a whole number from 0 to 10000, got 18446744073709551615");
+  CHECK_FALSE(refused({{"letters", "18446744073709551615"}}).empty());
+  CHECK_FALSE(refused({{"longest", "18446744073709551615"}}).empty());
   CHECK(refused({{"pre_norm", "true"}}) == "test: pre_norm: wanted yes or no, got true");
   CHECK(refused({{"activation", "gelu"}}) == "test: activation: wanted one of relu, swish, got gelu");
   CHECK(refused({{"task", "sort"}}) == "test: task: wanted copy or reverse, got sort");
   CHECK(refused({{"dialect", "mine"}}).rfind("test: dialect: wanted one of paper, ", 0) == 0);
-  CHECK(refused({{"warmup", "0"}}) == "test: warmup: wanted a whole number of at least 1, got 0");
+  CHECK(refused({{"warmup", "0"}}) == "test: warmup: wanted a whole number from 1 to 2147483648, got 0");
   CHECK(refused({{"shortest", "9"}, {"longest", "8"}}) == "longest: wanted at least shortest = 9, got 8");
   CHECK(refused({{"longest", "20"}, {"tokens", "20"}}) ==
         "tokens: wanted at least 21, as the longest sentence has with its EOS, got 20");

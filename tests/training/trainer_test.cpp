@@ -88,6 +88,21 @@ TEST_CASE("batches that are accumulated make the same update as one large batch"
   CHECK(std::abs(one.rate - paper_rate(8, 10, 1)) < 1e-15);
 }
 
+TEST_CASE("what is dropped differs from batch to batch of an update, and from update to update") {
+  TrainerOptions options;
+  options.dropout = 0.5;
+  options.schedule.scale = 0.0;  // the weights stay, so that only dropout makes a difference
+  Bench one(options, 1);         // one sentence: every batch is the same
+  options.accumulate = 2;
+  Bench two(options, 1);
+  std::vector<double> losses;
+  for (int i = 0; i < 4; ++i) losses.push_back(one.trainer->update().loss.sum);
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < i; ++j) CHECK(std::abs(losses[i] - losses[j]) > 1e-4);
+  }
+  CHECK(std::abs(two.trainer->update().loss.sum - 2 * losses[0]) > 1e-4);
+}
+
 TEST_CASE("a seed decides everything, and another seed something else") {
   TrainerOptions options;
   options.tokens = 64;

@@ -14,18 +14,28 @@
 namespace attn {
 namespace {
 
+// So large that nobody has the memory, and so small that the count of all parameters fits into 64 bits.
+constexpr std::size_t widest = std::size_t{1} << 24, most_layers = 10000;
+
 bool all_digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::uint64_t whole(const std::string& name, const std::string& text, std::uint64_t least) {
-  const std::string wanted = "a whole number of at least " + std::to_string(least);
+std::uint64_t whole(const std::string& name, const std::string& text, std::uint64_t least, std::uint64_t most) {
+  const bool open_end = most == std::numeric_limits<std::uint64_t>::max();
+  const std::string wanted = open_end
+                                 ? "a whole number of 64 bits"
+                                 : "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   if (!all_digits(text)) refuse_input(name, wanted, text.empty() ? "nothing" : text);
   errno = 0;
   const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
-  if (errno != 0) refuse_input(name, "a whole number of at most 64 bits", text);
-  if (value < least) refuse_input(name, wanted, text);
+  if (errno != 0 || value < least || value > most) refuse_input(name, wanted, text);
   return value;
+}
+
+/// A number without blanks, hexadecimals, or anything behind it.
+bool is_plain_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string::npos;
 }
 
 template <class Enum>
@@ -43,10 +53,7 @@ Setting choice_setting(std::string name, std::string help, Enum& value, std::vec
 Setting token_setting(std::string name, std::string help, int& value) {
   return {name, std::move(help), [&value] { return std::to_string(value); },
           [&value, name](const std::string& text) {
-            const std::uint64_t token = whole(name, text, 0);
-            if (token > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-              refuse_input(name, "the number of a token", text);
-            }
+            const std::uint64_t token = whole(name, text, 0, std::numeric_limits<int>::max());
             value = static_cast<int>(token);
           }};
 }
@@ -74,16 +81,19 @@ void add_switches(std::vector<Setting>& all, Dialect& d) {
 
 }  // namespace
 
-Setting count_setting(std::string name, std::string help, std::size_t& value, std::size_t least) {
+Setting count_setting(std::string name, std::string help, std::size_t& value, std::size_t least,
+                      std::size_t most) {
   return {name, std::move(help), [&value] { return std::to_string(value); },
-          [&value, name, least](const std::string& text) {
-            value = static_cast<std::size_t>(whole(name, text, least));
+          [&value, name, least, most](const std::string& text) {
+            value = static_cast<std::size_t>(whole(name, text, least, most));
           }};
 }
 
 Setting seed_setting(std::string name, std::string help, std::uint64_t& value) {
   return {name, std::move(help), [&value] { return std::to_string(value); },
-          [&value, name](const std::string& text) { value = whole(name, text, 0); }};
+          [&value, name](const std::string& text) {
+            value = whole(name, text, 0, std::numeric_limits<std::uint64_t>::max());
+          }};
 }
 
 Setting number_setting(std::string name, std::string help, double& value, double below) {
@@ -91,7 +101,7 @@ Setting number_setting(std::string name, std::string help, double& value, double
           [&value, name, below](const std::string& text) {
             char* end = nullptr;
             const double number = std::strtod(text.c_str(), &end);
-            const bool is_number = !text.empty() && *end == '\0' && std::isfinite(number);
+            const bool is_number = is_plain_number(text) && *end == '\0' && std::isfinite(number);
             if (!is_number || number < 0.0 || number >= below) {
               refuse_input(name,
                            "a number of at least 0" +
@@ -114,17 +124,17 @@ std::vector<Setting> model_settings(Config& config) {
   std::vector<Setting> all;
   all.push_back({"dialect", "whose choices: see attn dialects", [&config] { return config.dialect.name; },
                  [&config](const std::string& text) { config.dialect = dialect(text); }});
-  all.push_back(count_setting("vocabulary", "how many tokens there are", config.vocabulary, 1));
+  all.push_back(count_setting("vocabulary", "how many tokens there are", config.vocabulary, 1, widest));
   all.push_back(
       count_setting("target_vocabulary", "of the target, if it has its own; else 0", config.target_vocabulary));
   all.push_back(flag_setting("tied", "one matrix for embeddings and logits", config.tied));
-  all.push_back(count_setting("d_model", "features of a token", config.d_model, 1));
-  all.push_back(count_setting("d_ff", "features inside the feed-forward layer", config.d_ff, 1));
-  all.push_back(count_setting("h", "heads", config.h, 1));
-  all.push_back(count_setting("encoder_layers", "layers of the encoder", config.encoder_layers));
-  all.push_back(count_setting("decoder_layers", "layers of the decoder", config.decoder_layers));
+  all.push_back(count_setting("d_model", "features of a token", config.d_model, 1, widest));
+  all.push_back(count_setting("d_ff", "features inside the feed-forward layer", config.d_ff, 1, widest));
+  all.push_back(count_setting("h", "heads", config.h, 1, widest));
+  all.push_back(count_setting("encoder_layers", "layers of the encoder", config.encoder_layers, 0, most_layers));
+  all.push_back(count_setting("decoder_layers", "layers of the decoder", config.decoder_layers, 0, most_layers));
   all.push_back(count_setting("learned_positions", "places that have a learned vector; 0: sines and cosines",
-                              config.learned_positions));
+                              config.learned_positions, 0, widest));
   all.push_back(token_setting("pad", "the token that fills up", config.pad));
   all.push_back(token_setting("bos", "the token that begins a target", config.bos));
   all.push_back(token_setting("eos", "the token that ends a sentence", config.eos));

@@ -31,8 +31,10 @@ using SettingTexts = std::map<std::string, std::string>;
 /// @param help   what it is
 /// @param value  where it lives
 /// @param least  the smallest that makes sense
+/// @param most   the largest
 /// @return       the setting
-Setting count_setting(std::string name, std::string help, std::size_t& value, std::size_t least = 0);
+Setting count_setting(std::string name, std::string help, std::size_t& value, std::size_t least = 0,
+                      std::size_t most = std::size_t{1} << 31);
 
 /// A whole number of 64 bits.
 /// @param name   of the setting

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "attn/core/errors.hpp"
@@ -73,10 +74,26 @@ std::vector<Setting> state_settings(Progress& progress, Run& run, std::uint64_t&
           number_setting("loss_sum", "", run.loss_sum, any), count_setting("loss_tokens", "", run.loss_tokens)};
 }
 
-bool is_checkpoint(const fs::path& path) {
+std::uint64_t number_of(const std::string& name) {
+  return name.rfind(folder_prefix, 0) == 0 ? std::strtoull(name.c_str() + folder_prefix.size(), nullptr, 10) : 0;
+}
+
+bool has_our_name(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.rfind(folder_prefix, 0) == 0 &&
-         name.find_first_not_of("0123456789", folder_prefix.size()) == std::string::npos && fs::is_directory(path);
+  return name == checkpoint_name(number_of(name));
+}
+
+/// What tells the weights of one model from those of another (Fowler, Noll, Vo: FNV-1a).
+std::string fingerprint(const ModelFile& model) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const auto& [name, tensor] : model.parameters) {
+    for (const float number : std::get<std::vector<float>>(tensor.values)) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &number, sizeof bits);
+      hash = (hash ^ bits) * 1099511628211u;
+    }
+  }
+  return std::to_string(hash);
 }
 
 double lowest(const std::vector<Measured>& history) {
@@ -110,6 +127,8 @@ fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, en
   Safetensors file;
   file.metadata = texts_of(state_settings(progress, state, epoch));
   file.metadata["format"] = format_name;
+  const ModelFile weights = model_file(model, backend, {{"updates", std::to_string(progress.updates)}});
+  file.metadata["model"] = fingerprint(weights);
   for (const auto& [name, text] : run.settings) file.metadata[setting_prefix + name] = text;
   file.tensors["history"] = history_tensor(run.history);
   add_row(file.tensors, "mean.", model, backend, trainer.adam().mean());
@@ -118,8 +137,7 @@ fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, en
 
   const fs::path path = folder / checkpoint_name(progress.updates);
   write_folder(path, [&](const fs::path& aside) {
-    write_model(aside / "model.safetensors",
-                model_file(model, backend, {{"updates", std::to_string(progress.updates)}}));
+    write_model(aside / "model.safetensors", weights);
     write_safetensors(aside / "training.safetensors", file);
   });
   return path;
@@ -137,7 +155,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
   for (const auto& [name, text] : file.metadata) {
     if (name.rfind(setting_prefix, 0) == 0) {
       checkpoint.run.settings[name.substr(setting_prefix.size())] = text;
-    } else if (name != "format") {
+    } else if (name != "format" && name != "model") {
       state[name] = text;
     }
   }
@@ -153,6 +171,9 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     refuse_input(folder.string(), "a model after " + std::to_string(checkpoint.progress.updates) + " updates",
                  "one after " + checkpoint.model.notes["updates"]);
   }
+  if (file.metadata["model"] != fingerprint(checkpoint.model)) {
+    refuse_input(folder.string(), "the model that was trained here", "another one");
+  }
   if (file.tensors.count("history") == 0) refuse_input(path.string(), "the tensor history", "none of that name");
   checkpoint.run.history = history_of(file.tensors.at("history"), path.string());
   checkpoint.run.best = lowest(checkpoint.run.history);
@@ -162,6 +183,11 @@ Checkpoint read_checkpoint(const fs::path& folder) {
 
 void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::Backend& backend,
              Trainer& trainer) {
+  Config now = model.config(), then = checkpoint.model.config;
+  const SettingTexts wanted = texts_of(model_settings(now));
+  for (const auto& [name, text] : texts_of(model_settings(then))) {
+    if (wanted.at(name) != text) refuse_input("checkpoint: model", name + " = " + wanted.at(name), text);
+  }
   load(checkpoint.model, model, backend);
   set_row(checkpoint.tensors, "mean.", model, backend, trainer.adam().mean());
   set_row(checkpoint.tensors, "square.", model, backend, trainer.adam().square());
@@ -175,20 +201,20 @@ std::vector<fs::path> checkpoints(const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (is_checkpoint(entry.path())) all.push_back(entry.path());
+    const fs::path& path = entry.path();
+    if (has_our_name(path) && fs::exists(path / "training.safetensors")) all.push_back(path);
   }
-  const auto number = [](const fs::path& path) {
-    return std::strtoull(path.filename().string().c_str() + folder_prefix.size(), nullptr, 10);
-  };
-  std::sort(all.begin(), all.end(), [&](const fs::path& a, const fs::path& b) { return number(a) < number(b); });
+  std::sort(all.begin(), all.end(), [](const fs::path& a, const fs::path& b) {
+    return number_of(a.filename().string()) < number_of(b.filename().string());
+  });
   return all;
 }
 
 void prune(const fs::path& folder, std::size_t keep) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = name.rfind(folder_prefix, 0) == 0 || name.rfind("model.safetensors", 0) == 0;
+    const fs::path whole = entry.path().stem();
+    const bool ours = has_our_name(whole) || whole.string().rfind("model.safetensors", 0) == 0;
     if (ours && entry.path().extension() == ".part") fs::remove_all(entry.path());
   }
   const std::vector<fs::path> all = checkpoints(folder);

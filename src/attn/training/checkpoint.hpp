@@ -77,12 +77,13 @@ struct Checkpoint {
 /// @throws InputError saying what is missing, damaged, or does not belong together
 Checkpoint read_checkpoint(const std::filesystem::path& folder);
 
-/// Puts a training where a checkpoint says. The same updates follow as if it had never stopped, to the last bit.
+/// Puts a training where a checkpoint says. The same updates follow as if it had never stopped, to the last bit,
+/// if there are as many threads.
 /// @param checkpoint  what was read
 /// @param model       a model of the same sizes
 /// @param backend     its backend
 /// @param trainer     made with the same pairs and options
-/// @throws InputError when a mean or an average is missing, or has another shape
+/// @throws InputError when it is another model, or a mean or an average is missing or has another shape
 void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::Backend& backend, Trainer& trainer);
 
 /// The checkpoints of a run.
@@ -90,7 +91,7 @@ void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::B
 /// @return        their folders, the oldest first; none if there is no such folder
 std::vector<std::filesystem::path> checkpoints(const std::filesystem::path& folder);
 
-/// Removes all checkpoints but the newest, and what a kill left half-written.
+/// Removes all checkpoints but the newest, and what a kill left half-written of checkpoints and of the model.
 /// @param folder  of the run
 /// @param keep    how many stay
 void prune(const std::filesystem::path& folder, std::size_t keep);

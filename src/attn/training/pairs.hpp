@@ -47,7 +47,8 @@ struct TaskOptions {
   std::size_t longest = 20;  ///< letters of a sentence, without EOS
 };
 
-/// Random sentences for a task, all different: lengths and letters are uniform.
+/// Random sentences for a task. Lengths and letters are drawn uniformly, but no sentence comes twice, so that of
+/// the shortest, of which there are few, there are fewer than of others, and none when all have been seen.
 /// @param options  what they are like
 /// @param count    how many
 /// @param seed     which

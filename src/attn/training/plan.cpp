@@ -62,9 +62,12 @@ bool belongs_to_the_task(const std::string& name) {
 void add_task(std::vector<Setting>& all, Plan& plan) {
   all.push_back({"task", "what is learned: copy or reverse", [&plan] { return name(plan.task.task); },
                  [&plan](const std::string& text) { plan.task.task = task(text); }});
-  all.push_back(count_setting("letters", "how many different letters there are", plan.task.letters, 1));
-  all.push_back(count_setting("shortest", "letters of a sentence at least", plan.task.shortest, 1));
-  all.push_back(count_setting("longest", "letters of a sentence at most", plan.task.longest, 1));
+  all.push_back(count_setting("letters", "how many different letters there are", plan.task.letters, 1,
+                              std::size_t{1} << 20));
+  all.push_back(
+      count_setting("shortest", "letters of a sentence at least", plan.task.shortest, 1, std::size_t{1} << 20));
+  all.push_back(
+      count_setting("longest", "letters of a sentence at most", plan.task.longest, 1, std::size_t{1} << 20));
   all.push_back(count_setting("pairs", "sentences to learn from", plan.pairs, 1));
   all.push_back(count_setting("validation_pairs", "other sentences to measure on", plan.validation_pairs, 1));
 }
@@ -74,7 +77,8 @@ void add_training(std::vector<Setting>& all, Plan& plan) {
   all.push_back(seed_setting("seed", "of the first weights, the sentences, dropout and the order", trainer.seed));
   all.push_back(count_setting("updates", "how many there are", plan.updates, 1));
   all.push_back(count_setting("tokens", "of a batch at most", trainer.tokens, 1));
-  all.push_back(count_setting("accumulate", "batches that make one update", trainer.accumulate, 1));
+  all.push_back(
+      count_setting("accumulate", "batches that make one update", trainer.accumulate, 1, std::size_t{1} << 20));
   all.push_back(number_setting("dropout", "the share that is dropped", trainer.dropout, 1.0));
   all.push_back(number_setting("label_smoothing", "the share that is taken from the right answer",
                                trainer.loss.label_smoothing, 1.0));
@@ -94,8 +98,8 @@ void add_training(std::vector<Setting>& all, Plan& plan) {
                               plan.validate_every, 1));
   all.push_back(
       count_setting("patience", "ends after so many validations that are no better; 0: never", plan.patience));
-  all.push_back(
-      count_setting("threads", "0: all there are, or one for a model too small to gain from more", plan.threads));
+  all.push_back(count_setting("threads", "0: all there are, or one for a model too small to gain from more",
+                              plan.threads, 0, most_threads));
   all.push_back(count_setting("keep", "how many checkpoints are kept", plan.keep, 1));
 }
 
@@ -149,9 +153,6 @@ void complete(Plan& plan) {
            std::to_string(plan.model.learned_positions));
   }
   plan.trainer.schedule.rate(1);
-  if (plan.threads > most_threads) {
-    refuse("threads", "at most " + std::to_string(most_threads), std::to_string(plan.threads));
-  }
   if (plan.threads > 0) return;
   const bool small = plan.trainer.tokens * plan.model.d_model < worth_sharing;
   plan.threads = small ? 1 : static_cast<std::size_t>(omp_get_max_threads());

@@ -9,6 +9,8 @@
 namespace attn::translation {
 namespace {
 
+constexpr std::size_t at_once = 200;  // sentences, so that a test set of any size fits into memory
+
 /// The likeliest token behind each target so far.
 std::vector<int> next_tokens(engine::Transformer& model, std::span<const Tokens> sources,
                              std::vector<Tokens> targets) {
@@ -53,10 +55,14 @@ double exact_match(engine::Transformer& model, std::span<const Tokens> sources, 
     refuse("exact_match", "as many targets as sources, and at least one",
            std::to_string(sources.size()) + " sources and " + std::to_string(targets.size()) + " targets");
   }
-  std::size_t longest = 0, right = 0;
-  for (const Tokens& target : targets) longest = std::max(longest, target.size());
-  const std::vector<Tokens> written = greedy(model, sources, longest);
-  for (std::size_t i = 0; i < targets.size(); ++i) right += written[i] == targets[i] ? 1 : 0;
+  std::size_t right = 0;
+  for (std::size_t first = 0; first < targets.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, targets.size() - first);
+    std::size_t longest = 0;
+    for (const Tokens& target : targets.subspan(first, count)) longest = std::max(longest, target.size());
+    const std::vector<Tokens> written = greedy(model, sources.subspan(first, count), longest);
+    for (std::size_t i = 0; i < count; ++i) right += written[i] == targets[first + i] ? 1 : 0;
+  }
   return static_cast<double>(right) / static_cast<double>(targets.size());
 }
 
