@@ -269,6 +269,7 @@ void reduction(const Program& program) {
 }
 
 void tour(const Program& program) {
+  plan_with({});  // refuses a wrong --updates before anything is printed
   program.out() << "Chapter 10: training\n";
   if (!longer_measurement.empty()) {
     measure_longer(program, longer_measurement);

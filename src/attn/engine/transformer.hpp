@@ -86,7 +86,7 @@ class Transformer {
  private:
   struct EncoderLayer;
   struct DecoderLayer;
-  /// What a stack starts from, and where the gradients of that go.
+  // What a stack starts from, and where the gradients of that go.
   struct Input {
     View table, table_gradient, positions, positions_gradient;
     DropoutAt dropout;
