@@ -314,20 +314,18 @@ OwnTokens own_tokens(const OwnInput& input, const Matrix& X) {
 }
 
 void own(const Program& program, const OwnInput& input) {
-  const auto [n, d] = shape(input.X);
+  const std::size_t n = input.X.shape(0);
+  const double root = std::sqrt(static_cast<double>(input.X.shape(1)));
   const double length = std::sqrt(xt::sum(input.X * input.X)() / static_cast<double>(n));
-  const double wanted =
-      std::sqrt(2.0 * std::sqrt(static_cast<double>(d)));  // so that most score themselves with 2
+  const double wanted = std::sqrt(2.0 * root);  // so that most score themselves with 2
   const Matrix X = length > 0.0 ? Matrix(wanted / length * input.X) : input.X;
   const OwnTokens own = own_tokens(input, X);
-  const auto logits_of = [&](const Matrix& A) {
-    return Matrix(product(product(A, X), transpose(own.E)) / std::sqrt(static_cast<double>(d)));
-  };
+  const auto logits_of = [&](const Matrix& A) { return Matrix(product(product(A, X), transpose(own.E)) / root); };
   Trace trace;
-  const Matrix scores = product(X, transpose(X)) / std::sqrt(static_cast<double>(d));
+  const Matrix scores = product(X, transpose(X)) / root;
   const Matrix logits = logits_of(softmax(scores));
   const Matrix dlogits = cross_entropy_backward(logits, own.targets, -1);
-  const Matrix dO = product(dlogits, own.E) / std::sqrt(static_cast<double>(d));
+  const Matrix dO = product(dlogits, own.E) / root;
   attention_backward(X, X, X, dO);
   const double before = cross_entropy(logits, own.targets, -1);
   const Matrix stepped = scores - static_cast<double>(n) * trace["dS"];

@@ -26,7 +26,7 @@ TEST_CASE("every program explains itself") {
   for (const std::string program :
        {"attn", "attn bench", "attn check", "attn dialects", "attn doctor", "chapter-01", "chapter-02",
         "chapter-03", "chapter-04", "chapter-05", "chapter-06", "chapter-07", "chapter-08", "chapter-09",
-        "attn train", "attn info", "attn average"}) {
+        "chapter-10", "attn train", "attn info", "attn average"}) {
     const Result help = run(program + " --help");
     INFO(program);
     CHECK(help.status == 0);
