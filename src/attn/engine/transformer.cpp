@@ -114,7 +114,7 @@ struct Transformer::DecoderLayer {
 Transformer::Transformer(const Config& config, Backend& backend)
     : config_(config), backend_(backend), parameters_(config, backend), arena_(backend) {
   const auto input = [&](const std::string& table, const std::string& positions) {
-    Input all = {parameters_.at(table), parameters_.gradient_at(table), {}, {}, {}};
+    StackInput all = {parameters_.at(table), parameters_.gradient_at(table), {}, {}, {}};
     if (!parameters_.has(positions)) return all;
     all.positions = parameters_.at(positions), all.positions_gradient = parameters_.gradient_at(positions);
     return all;
@@ -202,14 +202,14 @@ void Transformer::prepare_positions(const Batch& batch) {
   source_.positions = target_.positions = sines_ = larger;
 }
 
-View Transformer::embed(Pass& pass, const Packed& packed, Input& input) {
+View Transformer::embed(Pass& pass, const Packed& packed, StackInput& input) {
   input.dropout = pass.take_sites(packed.segments);
   const View x = arena_.matrix(packed.tokens.size(), config_.d_model);
   backend_.embed(packed.tokens, input.table, scale_of_embeddings(config_), input.positions, input.dropout, x);
   return x;
 }
 
-void Transformer::embed_backward(const Packed& packed, const Input& input, View dx) {
+void Transformer::embed_backward(const Packed& packed, const StackInput& input, View dx) {
   backend_.embed_backward(packed.tokens, scale_of_embeddings(config_), input.dropout, dx, input.table_gradient,
                           input.positions_gradient);
 }

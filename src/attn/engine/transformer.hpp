@@ -32,6 +32,15 @@ struct Training {
   double gradient_scale = 1.0;       ///< gradients are those of this times the sum of the losses
 };
 
+/// What a stack starts from, and where the gradients of that go.
+struct StackInput {
+  View table;               ///< the embeddings
+  View table_gradient;      ///< theirs
+  View positions;           ///< a row for each place
+  View positions_gradient;  ///< no data where positions are not learned
+  DropoutAt dropout;        ///< on the sum of both
+};
+
 /// An encoder-decoder Transformer on a backend: the same model as the reference's, batched, in float.
 class Transformer {
  public:
@@ -86,14 +95,9 @@ class Transformer {
  private:
   struct EncoderLayer;
   struct DecoderLayer;
-  // What a stack starts from, and where the gradients of that go.
-  struct Input {
-    View table, table_gradient, positions, positions_gradient;
-    DropoutAt dropout;
-  };
   void prepare_positions(const Batch& batch);
-  View embed(Pass& pass, const Packed& packed, Input& input);
-  void embed_backward(const Packed& packed, const Input& input, View dx);
+  View embed(Pass& pass, const Packed& packed, StackInput& input);
+  void embed_backward(const Packed& packed, const StackInput& input, View dx);
   View encode(Pass& pass, const Batch& batch);
   View decode(Pass& pass, const Batch& batch, View memory);
   Loss project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates);
@@ -104,7 +108,7 @@ class Transformer {
   Backend& backend_;
   Parameters parameters_;
   Arena arena_;
-  Input source_, target_;
+  StackInput source_, target_;
   View projection_, projection_gradient_;
   View sines_;  // positions that are not learned, as many as there have been
   bool look_ahead_ = false;
