@@ -218,11 +218,14 @@ TEST_CASE("activations and their gradients, with dropout and without") {
           const double s = 1 / (1 + std::exp(-x));
           return relu ? (x > 0 ? 1.0 : 0.0) : s * (1 + x * (1 - s));
         };
-        const Held x(*backend, A), y(*backend, A), bias(*backend, b), dy(*backend, dY);
-        backend->activate(x.view(), bias.data(), activation, dropout_at(p, 2), y.view());
-        tests::check_near(y.matrix(), Matrix(each(sum, act) * F), 2e-5);
-        backend->activate_backward(x.view(), activation, dropout_at(p, 2), dy.view());
-        tests::check_near(dy.matrix(), Matrix(dY * F * each(sum, slope)), 2e-5);
+        const Held x(*backend, A), other(*backend, A), bias(*backend, b), dy(*backend, dY);
+        const View y = relu ? x.view() : other.view();
+        backend->activate(x.view(), bias.data(), activation, dropout_at(p, 2), y);
+        tests::check_near((relu ? x : other).matrix(), Matrix(each(sum, act) * F), 2e-5);
+        backend->activate_mask(y, activation);
+        backend->add(dy.view(), y);
+        backend->activate_backward(x.view(), activation, dropout_at(p, 2), y);
+        tests::check_near((relu ? x : other).matrix(), Matrix(dY * F * each(sum, slope)), 2e-5);
       }
     }
   }
@@ -267,35 +270,89 @@ TEST_CASE("the variance is taken in two passes") {
   }
 }
 
+// By loops: dV = D^T dO, dA = (dO V^T) F, dS = A (dA - rowsum(dA A)) / sqrt(d_k), dQ = dS K, dK = dS^T Q.
+TEST_CASE("attention and its gradients, of two sentences and two heads, with dropout and without, causal or not") {
+  for (const auto& backend : backends()) {
+    Random random(11);
+    const std::vector<Segment> keys = {{0, 4}, {4, 1}};
+    for (const double p : {0.0, 0.4}) {
+      for (const bool causal : {false, true}) {
+        const std::size_t d = 3;
+        const Matrix Q = in_float(random.normal_matrix(5, 2 * d)), K = in_float(random.normal_matrix(5, 2 * d)),
+                     V = in_float(random.normal_matrix(5, 2 * d)), dO = in_float(random.normal_matrix(5, 2 * d));
+        Matrix O = Q, dQ = Q, dK = K, dV = V;
+        for (std::size_t b = 0; b < 2; ++b) {
+          for (std::size_t h = 0; h < 2; ++h) {
+            const auto queries_of = [&](auto& M) {
+              const Segment s = two_sentences[b];
+              return xt::view(M, xt::range(s.start, s.start + s.length), xt::range(h * d, h * d + d));
+            };
+            const auto keys_of = [&](auto& M) {
+              return xt::view(M, xt::range(keys[b].start, keys[b].start + keys[b].length),
+                              xt::range(h * d, h * d + d));
+            };
+            const Matrix Qh = queries_of(Q), Kh = keys_of(K), Vh = keys_of(V), dOh = queries_of(dO);
+            Matrix A = product(Qh, transpose(Kh)) / std::sqrt(3.0), F = A;
+            const Dropout dropout{p, 12345678901234567U, 9, 4 + static_cast<std::uint32_t>(b), 0};
+            for (std::size_t i = 0; i < A.shape(0); ++i) {
+              double sum = 0.0;
+              for (std::size_t j = 0; j < A.shape(1); ++j) {
+                A(i, j) = causal && j > i ? 0.0 : std::exp(A(i, j));
+                sum += A(i, j);
+                F(i, j) = dropout.factor(7 + static_cast<std::uint32_t>(h),
+                                         static_cast<std::uint32_t>(i * A.shape(1) + j));
+              }
+              xt::row(A, i) /= sum;
+            }
+            const Matrix D = A * F, dA = product(dOh, transpose(Vh)) * F;
+            Matrix dS = A;
+            for (std::size_t i = 0; i < A.shape(0); ++i) {
+              const double both = xt::sum(xt::row(A, i) * xt::row(dA, i))();
+              xt::row(dS, i) = xt::row(A, i) * (xt::row(dA, i) - both) / std::sqrt(3.0);
+            }
+            queries_of(O) = product(D, Vh), keys_of(dV) = product(transpose(D), dOh);
+            queries_of(dQ) = product(dS, Kh), keys_of(dK) = product(transpose(dS), Qh);
+          }
+        }
+        const AttentionPlan plan = {two_sentences, keys, 2, causal, dropout_at(p, 7)};
+        const Held q(*backend, Q), k(*backend, K), v(*backend, V), out(*backend, Q), dout(*backend, dO);
+        backend->attention(plan, q.view(), k.view(), v.view(), out.view());
+        tests::check_near(out.matrix(), O, 1e-5);
+        backend->attention_backward(plan, q.view(), k.view(), v.view(), dout.view());
+        tests::check_near(q.matrix(), dQ, 1e-5);
+        tests::check_near(k.matrix(), dK, 1e-5);
+        tests::check_near(v.matrix(), dV, 1e-5);
+        tests::check_near(dout.matrix(), O, 1e-5);
+      }
+    }
+  }
+}
+
 TEST_CASE("attention to nobody is zero, and so is what goes back") {
   for (const auto& backend : backends()) {
     const std::vector<Segment> queries = {{0, 2}, {2, 1}}, keys = {{0, 0}, {0, 2}};
-    const std::vector<std::size_t> at = {0, 0};
-    const AttentionPlan plan = {queries, keys, at, 1, false, {}};
+    const AttentionPlan plan = {queries, keys, 1, false, {}};
     const Matrix ones = xt::ones<double>({3, 2});
     const Held Q(*backend, ones), K(*backend, {{1, 2}, {3, 4}}), V(*backend, {{1, 2}, {3, 4}}),
-        out(*backend, ones), weights(*backend, Matrix({1, 4}), 0);
-    backend->attention(plan, Q.view(), K.view(), V.view(), weights.data(), out.view());
+        out(*backend, ones);
+    backend->attention(plan, Q.view(), K.view(), V.view(), out.view());
     const Matrix got = out.matrix();
     CHECK(got(0, 0) == 0.0);
     CHECK(got(1, 1) == 0.0);
     CHECK(got(2, 0) > 1.0);
-    const Held dout(*backend, ones), dQ(*backend, ones), dK(*backend, Matrix({2, 2})),
-        dV(*backend, Matrix({2, 2}));
-    backend->attention_backward(plan, Q.view(), K.view(), V.view(), weights.data(), dout.view(), dQ.view(),
-                                dK.view(), dV.view());
-    CHECK(xt::amax(xt::abs(xt::view(dQ.matrix(), xt::range(0, 2), xt::all())))() == 0.0);
+    const Held dout(*backend, ones);
+    backend->attention_backward(plan, Q.view(), K.view(), V.view(), dout.view());
+    CHECK(xt::amax(xt::abs(xt::view(Q.matrix(), xt::range(0, 2), xt::all())))() == 0.0);
+    tests::check_same(dout.matrix(), got);
   }
 }
 
 TEST_CASE("large scores do not overflow, low ones are not lost") {
   for (const auto& backend : backends()) {
     const std::vector<Segment> one = {{0, 1}}, two = {{0, 2}};
-    const std::vector<std::size_t> at = {0};
     for (const float score : {1e4f, -6e4f}) {
-      const Held Q(*backend, {{score}}), K(*backend, {{1}, {1}}), V(*backend, {{1}, {3}}), out(*backend, {{0}}),
-          weights(*backend, Matrix({1, 2}), 0);
-      backend->attention({one, two, at, 1, false, {}}, Q.view(), K.view(), V.view(), weights.data(), out.view());
+      const Held Q(*backend, {{score}}), K(*backend, {{1}, {1}}), V(*backend, {{1}, {3}}), out(*backend, {{0}});
+      backend->attention({one, two, 1, false, {}}, Q.view(), K.view(), V.view(), out.view());
       CHECK(std::abs(out.matrix()(0, 0) - 2.0) < 1e-6);
     }
   }
@@ -304,10 +361,9 @@ TEST_CASE("large scores do not overflow, low ones are not lost") {
 TEST_CASE("scores that are all minus infinity are an empty row, as in the reference") {
   for (const auto& backend : backends()) {
     const std::vector<Segment> one = {{0, 1}}, two = {{0, 2}};
-    const std::vector<std::size_t> at = {0};
     const Held Q(*backend, {{1}}), K(*backend, {{-INFINITY}, {-INFINITY}}), V(*backend, {{1}, {3}}),
-        out(*backend, {{5}}), weights(*backend, Matrix({1, 2}), 0);
-    backend->attention({one, two, at, 1, false, {}}, Q.view(), K.view(), V.view(), weights.data(), out.view());
+        out(*backend, {{5}});
+    backend->attention({one, two, 1, false, {}}, Q.view(), K.view(), V.view(), out.view());
     CHECK(out.matrix()(0, 0) == 0.0);
   }
 }

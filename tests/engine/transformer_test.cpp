@@ -38,6 +38,7 @@ Config random_config(Random& random) {
     config.target_vocabulary = between(random, 5, 9);
   }
   if (random.bits() % 4 == 0) config.learned_positions = between(random, 9, 12);
+  if (random.bits() % 4 == 0) config.dialect.final_norm = !config.dialect.final_norm;
   return config;
 }
 
@@ -100,7 +101,7 @@ TEST_CASE("forward equals the reference on random models and batches") {
       }
     }
     CHECK(at == logits.size());
-    CHECK(worst <= 2e-5 * size);
+    CHECK(worst <= 5e-5 * size);
   }
 }
 
@@ -252,7 +253,7 @@ TEST_CASE("gradients of two batches add up to those of one") {
   CHECK(apart(all_gradients(*both.model, *both.backend), wanted) < 1e-5);
 }
 
-// Logits are made some rows at a time; with 60,000 words there is room for 69 rows at once.
+// Logits are made some rows at a time; with 60,000 words 128 rows at once.
 TEST_CASE("a batch whose logits are made in several parts is the sum of its sentences") {
   Config config;
   config.vocabulary = 60000;
@@ -354,6 +355,29 @@ TEST_CASE("a sentence that goes on where no position was learned is refused, and
   CHECK(refusal({{4, 5, 6, 7, 0}}, {{4, 5, 6, 2}}).empty());  // padding takes no place
 }
 
+// A row of an encoder's layer leaves Q, K, V, d_ff numbers of the feed-forward layer and two sums: 9 d_model with
+// d_ff = 4 d_model; a decoder's one Q, K, V and a sum more. Besides there are the place of each stack, two
+// gradients, and two numbers a norm.
+TEST_CASE("a step keeps no more than what cannot be made again cheaply") {
+  Config config;
+  config.vocabulary = 20;
+  config.d_model = 64;
+  config.d_ff = 256;
+  config.h = 4;
+  config.encoder_layers = config.decoder_layers = 3;
+  Random random(12);
+  Both both = make(config, random);
+  std::vector<Tokens> from, to;
+  for (std::size_t b = 0; b < 32; ++b) {
+    from.push_back(random_tokens(random, 32, config.vocabulary));
+    to.push_back(random_tokens(random, 32, config.vocabulary));
+  }
+  both.model->reserve(engine::pack(config, from, to));
+  both.model->add_gradients(engine::pack(config, from, to), {}, {});
+  const std::size_t rows = 32 * 32, norms = 3 * 2 + 3 * 3;
+  CHECK(both.model->arena().capacity() <= rows * ((3 * 9 + 3 * 13 + 4) * 64 + 2 * norms));
+}
+
 TEST_CASE("sentences that are empty, and batches of none") {
   Random random(5);
   Both both = make(small("paper"), random);
@@ -392,6 +416,9 @@ TEST_CASE("what is no share is refused, and a model that has refused goes on") {
             both.model->loss(batch, {p, Smoothing::all_classes, 0});
           }).find("label smoothing: wanted") == 0);
   }
+  CHECK(tests::complaint([&] {
+          both.model->add_gradients(batch, {}, {0.1, 0, 0, 0, 0.0});
+        }) == "gradient scale: wanted a number other than 0, got 0");
   // A batch that no machine can hold: its weights alone take more than there are addresses.
   const engine::Segment endless = {0, std::size_t{1} << 20};
   engine::Batch too_large = batch;

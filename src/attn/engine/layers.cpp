@@ -1,5 +1,7 @@
 #include "attn/engine/layers.hpp"
 
+#include <cmath>
+
 namespace attn::engine {
 
 DropoutAt Pass::take_sites(std::span<const Segment> segments, bool active, std::uint32_t sites) {
@@ -18,9 +20,13 @@ Linear::Linear(const Parameters& parameters, const std::string& weights, const s
   bias_gradient_ = parameters.gradient_at(bias, parts);
 }
 
+void Linear::product(Pass& pass, View x, View y) const {
+  pass.backend.product(x, Turned::no, weights_, Turned::no, y, false);
+}
+
 View Linear::product(Pass& pass, View x) const {
   const View y = pass.arena.matrix(x.rows, weights_.columns);
-  pass.backend.product(x, Turned::no, weights_, Turned::no, y, false);
+  product(pass, x, y);
   return y;
 }
 
@@ -30,10 +36,43 @@ View Linear::forward(Pass& pass, View x) const {
   return y;
 }
 
-void Linear::backward(Pass& pass, View x, View dy, View dx, bool add) const {
+void Linear::add_gradients(Pass& pass, View x, View dy) const {
   pass.backend.product(x, Turned::yes, dy, Turned::no, gradient_, true);
   if (bias_.data != nullptr) pass.backend.add_column_sums(dy, bias_gradient_.data);
+}
+
+void Linear::backward(Pass& pass, View dy, View dx, bool add) const {
   pass.backend.product(dy, Turned::no, weights_, Turned::yes, dx, add);
+}
+
+// ---- Embedding --------------------------------------------------------------------------------------------
+
+Embedding::Embedding(const Parameters& parameters, const Config& config, const std::string& table,
+                     const std::string& positions)
+    : table_(parameters.at(table)),
+      table_gradient_(parameters.gradient_at(table)),
+      scale_(config.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config.d_model)) : 1.0f),
+      pre_norm_(config.dialect.pre_norm) {
+  if (!parameters.has(positions)) return;
+  learned_ = parameters.at(positions);
+  learned_gradient_ = parameters.gradient_at(positions);
+}
+
+View Embedding::forward(Pass& pass, const Packed& side, View sines) {
+  tokens_ = side.tokens;
+  positions_ = learned_.data != nullptr ? learned_ : sines;
+  dropout_ = pass.take_sites(side.segments);
+  // With the norms before the parts, the rows also go on past the first norm: they are kept.
+  x_ = pre_norm_ ? pass.arena.matrix(tokens_.size(), table_.columns) : pass.made.place;
+  pass.made.by = this;
+  again(pass);
+  return x_;
+}
+
+void Embedding::again(Pass& pass) const { pass.backend.embed(tokens_, table_, scale_, positions_, dropout_, x_); }
+
+void Embedding::backward(Pass& pass, View dx) const {
+  pass.backend.embed_backward(tokens_, scale_, dropout_, dx, table_gradient_, learned_gradient_);
 }
 
 // ---- Attention --------------------------------------------------------------------------------------------
@@ -48,42 +87,36 @@ Attention::Attention(const Parameters& parameters, const Config& config, const s
 
 View Attention::forward(Pass& pass, View x, std::span<const Segment> queries, View memory,
                         std::span<const Segment> keys, bool causal) {
-  x_ = x, memory_ = memory;
+  x_ = x, made_by_ = pass.made.by, memory_ = memory;
   projected_ = asking_.forward(pass, x);  // Q, or Q|K|V
   answered_ = cross_ ? answering_.forward(pass, memory) : View();
   const std::size_t d = cross_ ? projected_.columns : projected_.columns / 3;
   Q_ = projected_.columns_from(0, d);
   K_ = cross_ ? answered_.columns_from(0, d) : projected_.columns_from(d, d);
   V_ = cross_ ? answered_.columns_from(d, d) : projected_.columns_from(2 * d, d);
-
-  weights_at_.clear();
-  std::size_t size = 0;
-  for (std::size_t b = 0; b < queries.size(); ++b) {
-    weights_at_.push_back(size);
-    size += h_ * queries[b].length * keys[b].length;
-  }
-  plan_ = {queries, keys,   weights_at_,
-           h_,      causal, pass.take_sites(queries, drops_, static_cast<std::uint32_t>(h_))};
-  weights_ = pass.arena.matrix(1, size);
-  concat_ = pass.arena.matrix(x.rows, d);
-  pass.backend.attention(plan_, Q_, K_, V_, weights_.data, concat_);
-  return output_.product(pass, concat_);
+  plan_ = {queries, keys, h_, causal, pass.take_sites(queries, drops_, static_cast<std::uint32_t>(h_))};
+  const View f = pass.arena.matrix(x.rows, d);
+  const Arena::Mark mark = pass.arena.mark();
+  const View concat = pass.arena.matrix(x.rows, d);
+  pass.backend.attention(plan_, Q_, K_, V_, concat);
+  output_.product(pass, concat, f);
+  pass.arena.rewind(mark);
+  return f;
 }
 
 void Attention::backward(Pass& pass, View df, View dx, bool add, View dmemory) {
-  const Arena::Mark mark = pass.arena.mark();
-  const std::size_t d = Q_.columns;
-  const View dconcat = pass.arena.matrix(x_.rows, d);
-  output_.backward(pass, concat_, df, dconcat, false);
-  const View dprojected = pass.arena.matrix(projected_.rows, projected_.columns);
-  const View danswered = cross_ ? pass.arena.matrix(answered_.rows, answered_.columns) : View();
-  const View dK = cross_ ? danswered.columns_from(0, d) : dprojected.columns_from(d, d);
-  const View dV = cross_ ? danswered.columns_from(d, d) : dprojected.columns_from(2 * d, d);
-  pass.backend.attention_backward(plan_, Q_, K_, V_, weights_.data, dconcat, dprojected.columns_from(0, d), dK,
-                                  dV);
-  if (cross_) answering_.backward(pass, memory_, danswered, dmemory, true);
-  asking_.backward(pass, x_, dprojected, dx, add);
-  pass.arena.rewind(mark);
+  // Until x is made again, its place serves for what the heads gave: its gradient first, then itself.
+  const View concat = x_;
+  output_.backward(pass, df, concat, false);
+  pass.backend.attention_backward(plan_, Q_, K_, V_, concat);
+  output_.add_gradients(pass, concat, df);
+  if (cross_) {
+    answering_.add_gradients(pass, memory_, answered_);
+    answering_.backward(pass, answered_, dmemory, true);
+  }
+  made_by_->again(pass);
+  asking_.add_gradients(pass, x_, projected_);
+  asking_.backward(pass, projected_, dx, add);
 }
 
 // ---- Feed-forward -----------------------------------------------------------------------------------------
@@ -95,22 +128,22 @@ FeedForward::FeedForward(const Parameters& parameters, const Config& config, con
       second_(parameters, name + ".W_2", name + ".b_2") {}
 
 View FeedForward::forward(Pass& pass, View x, std::span<const Segment> segments) {
-  x_ = x;
+  x_ = x, made_by_ = pass.made.by;
   dropout_ = pass.take_sites(segments, drops_);
   wide_ = first_.product(pass, x);
-  const bool in_place = activation_ == Activation::relu && dropout_.p <= 0.0;
-  hidden_ = in_place ? wide_ : pass.arena.matrix(wide_.rows, wide_.columns);
+  hidden_ = activation_ == Activation::relu ? wide_ : pass.arena.matrix(wide_.rows, wide_.columns);
   pass.backend.activate(wide_, first_.bias(), activation_, dropout_, hidden_);
   return second_.product(pass, hidden_);
 }
 
 void FeedForward::backward(Pass& pass, View df, View dx, bool add) {
-  const Arena::Mark mark = pass.arena.mark();
-  const View dhidden = pass.arena.matrix(hidden_.rows, hidden_.columns);
-  second_.backward(pass, hidden_, df, dhidden, false);
-  pass.backend.activate_backward(wide_, activation_, dropout_, dhidden);
-  first_.backward(pass, x_, dhidden, dx, add);
-  pass.arena.rewind(mark);
+  second_.add_gradients(pass, hidden_, df);
+  pass.backend.activate_mask(hidden_, activation_);  // what is hidden becomes its gradient
+  second_.backward(pass, df, hidden_, true);
+  pass.backend.activate_backward(wide_, activation_, dropout_, hidden_);
+  made_by_->again(pass);
+  first_.add_gradients(pass, x_, hidden_);
+  first_.backward(pass, hidden_, dx, add);
 }
 
 // ---- Norm -------------------------------------------------------------------------------------------------
@@ -123,20 +156,24 @@ Norm::Norm(const Parameters& parameters, const Config& config, const std::string
       form_{config.dialect.norm, static_cast<float>(config.dialect.epsilon)} {}
 
 View Norm::forward(Pass& pass, View x) {
-  x_ = x;
-  stats_ = pass.arena.matrix(x.rows, 2);
-  const View y = pass.arena.matrix(x.rows, x.columns);
-  pass.backend.norm(x, gamma_.data, beta_.data, form_, y, stats_.data);
-  return y;
+  take_place(pass, x);
+  again(pass);
+  return y_;
 }
 
 View Norm::forward_after_residual(Pass& pass, View x, const float* bias, const DropoutAt& dropout, View f) {
-  x_ = f;
-  stats_ = pass.arena.matrix(x.rows, 2);
-  const View y = pass.arena.matrix(x.rows, x.columns);
-  pass.backend.residual_norm(x, bias, dropout, f, gamma_.data, beta_.data, form_, y, stats_.data);
-  return y;
+  take_place(pass, f);
+  pass.backend.residual_norm(x, bias, dropout, f, gamma_.data, beta_.data, form_, y_, stats_.data);
+  return y_;
 }
+
+void Norm::take_place(Pass& pass, View x) {
+  x_ = x, y_ = pass.made.place;
+  stats_ = pass.arena.matrix(x.rows, 2);
+  pass.made.by = this;
+}
+
+void Norm::again(Pass& pass) const { pass.backend.norm(x_, gamma_.data, beta_.data, form_, y_, stats_.data); }
 
 void Norm::backward(Pass& pass, View dy, View dx, bool add) {
   pass.backend.norm_backward(x_, gamma_.data, form_, stats_.data, dy, dx, add, gamma_gradient_.data,
@@ -148,10 +185,14 @@ void Norm::backward(Pass& pass, View dy, View dx, bool add) {
 Residual::Residual(const Parameters& parameters, const Config& config, const std::string& name)
     : pre_norm_(config.dialect.pre_norm), norm_(parameters, config, name + ".norm") {}
 
-View Residual::before(Pass& pass, View x) { return pre_norm_ ? norm_.forward(pass, x) : x; }
+View Residual::before(Pass& pass, View x) {
+  input_ = pre_norm_ ? norm_.forward(pass, x) : x;
+  return input_;
+}
 
 View Residual::after(Pass& pass, View x, View f, const float* bias, std::span<const Segment> segments) {
   dropout_ = pass.take_sites(segments);
+  f_ = f;
   if (!pre_norm_) return norm_.forward_after_residual(pass, x, bias, dropout_, f);
   pass.backend.residual(x, bias, dropout_, f);
   return f;
@@ -159,13 +200,11 @@ View Residual::after(Pass& pass, View x, View f, const float* bias, std::span<co
 
 Residual::Gradient Residual::backward_after(Pass& pass, View dy) {
   if (!pre_norm_) norm_.backward(pass, dy, dy, false);
-  View df = dy;
-  if (dropout_.p > 0.0) {
-    df = pass.arena.matrix(dy.rows, dy.columns);
-    pass.backend.dropout(dy, dropout_, df);
-  }
-  // The part reads df before it writes dx, so without dropout they may be one.
-  return pre_norm_ ? Gradient{df, pass.arena.matrix(dy.rows, dy.columns), false} : Gradient{df, dy, true};
+  const bool drops = dropout_.p > 0.0;
+  const View df = drops ? f_ : dy;  // the sum was needed for the last time
+  if (drops) pass.backend.dropout(dy, dropout_, df);
+  // The part reads df, and what it got, before it writes dx: they may be one.
+  return pre_norm_ ? Gradient{df, input_, false} : Gradient{df, dy, true};
 }
 
 void Residual::backward_before(Pass& pass, const Gradient& part, View dy) {

@@ -10,9 +10,30 @@
 #include "attn/core/config.hpp"
 #include "attn/engine/arena.hpp"
 #include "attn/engine/backend/backend.hpp"
+#include "attn/engine/batch.hpp"
 #include "attn/engine/parameters.hpp"
 
 namespace attn::engine {
+
+struct Pass;
+
+/// Whoever makes what a part gets, a norm or the embedding. What was made is not kept for the way back: there it
+/// is made again, which costs far less than a matrix product.
+class Maker {
+ public:
+  /// Makes what came out once more, where it was.
+  /// @param pass  the pass
+  virtual void again(Pass& pass) const = 0;
+
+ protected:
+  ~Maker() = default;
+};
+
+/// Where the makers of a stack put what they make, each over the one before.
+struct Made {
+  View place;                 ///< where
+  const Maker* by = nullptr;  ///< who made what is there now
+};
 
 /// One pass through a model: where it gets its memory, and what it drops.
 struct Pass {
@@ -23,6 +44,7 @@ struct Pass {
   std::uint32_t step = 0;            ///< of the training
   std::uint32_t first_sequence = 0;  ///< the number of the first sentence of the batch
   std::uint32_t next_site = 0;       ///< places are numbered in the order in which a sentence passes them
+  Made made{};                       ///< in the stack where it is
 
   /// Takes the next places where something may be dropped.
   /// @param segments  the rows of each sentence
@@ -44,6 +66,12 @@ class Linear {
   /// y = xW, without the bias, for whoever adds it together with something else.
   /// @param pass  the pass
   /// @param x     shape (n, d_in)
+  /// @param y     shape (n, d_out)
+  void product(Pass& pass, View x, View y) const;
+
+  /// The same in new memory.
+  /// @param pass  the pass
+  /// @param x     shape (n, d_in)
   /// @return      shape (n, d_out)
   View product(Pass& pass, View x) const;
 
@@ -53,19 +81,56 @@ class Linear {
   /// @return      shape (n, d_out)
   View forward(Pass& pass, View x) const;
 
-  /// Adds to the gradients of W and b, and gives that of x.
+  /// Adds to the gradients of W and b.
   /// @param pass  the pass
   /// @param x     as before
   /// @param dy    the gradient of y
-  /// @param dx    where to
+  void add_gradients(Pass& pass, View x, View dy) const;
+
+  /// The gradient of x.
+  /// @param pass  the pass
+  /// @param dy    the gradient of y
+  /// @param dx    where to; may be where x was, when that is not needed any more
   /// @param add   whether dx keeps what it has
-  void backward(Pass& pass, View x, View dy, View dx, bool add) const;
+  void backward(Pass& pass, View dy, View dx, bool add) const;
 
   /// @return b, or nullptr
   const float* bias() const { return bias_.data; }
 
  private:
   View weights_, gradient_, bias_, bias_gradient_;
+};
+
+/// Tokens to rows: embeddings and positions, and dropout on their sum.
+class Embedding final : public Maker {
+ public:
+  /// @param parameters  where the matrices lie
+  /// @param config      the order of the norms, and whether embeddings are scaled
+  /// @param table       the name of the embeddings
+  /// @param positions   the name of the positions; one that no parameter has stands for sines and cosines
+  Embedding(const Parameters& parameters, const Config& config, const std::string& table,
+            const std::string& positions);
+
+  /// @param pass   the pass
+  /// @param side   tokens and sentences
+  /// @param sines  a row for each place of a sentence; not read where positions are learned
+  /// @return       a row for each token
+  View forward(Pass& pass, const Packed& side, View sines);
+
+  void again(Pass& pass) const override;
+
+  /// Adds to the gradients of embeddings and positions.
+  /// @param pass  the pass
+  /// @param dx    the gradient of what forward() gave; it is spent
+  void backward(Pass& pass, View dx) const;
+
+ private:
+  View table_, table_gradient_, learned_, learned_gradient_;
+  float scale_;
+  bool pre_norm_;
+  std::span<const int> tokens_;
+  DropoutAt dropout_;
+  View positions_, x_;
 };
 
 /// Multi-head attention, of a sequence to itself or to a memory.
@@ -102,9 +167,9 @@ class Attention {
   bool drops_;
   std::size_t h_;
   Linear asking_, answering_, output_;
-  std::vector<std::size_t> weights_at_;
   AttentionPlan plan_;
-  View x_, memory_, Q_, K_, V_, weights_, concat_, projected_, answered_;
+  const Maker* made_by_ = nullptr;  // x_
+  View x_, memory_, Q_, K_, V_, projected_, answered_;
 };
 
 /// The position-wise feed-forward layer.
@@ -135,11 +200,12 @@ class FeedForward {
   bool drops_;
   Linear first_, second_;
   DropoutAt dropout_;
+  const Maker* made_by_ = nullptr;  // x_
   View x_, wide_, hidden_;
 };
 
 /// Layer norm of every row.
-class Norm {
+class Norm final : public Maker {
  public:
   /// @param parameters  where gamma and beta lie
   /// @param config      the form and its epsilon
@@ -148,7 +214,7 @@ class Norm {
 
   /// @param pass  the pass
   /// @param x     shape (n, d)
-  /// @return      of the same shape
+  /// @return      of the same shape, in the place for it
   View forward(Pass& pass, View x);
 
   /// residual() and forward() in one.
@@ -157,8 +223,10 @@ class Norm {
   /// @param bias     what is added to f, or nullptr
   /// @param dropout  on f
   /// @param f        becomes the sum
-  /// @return         its norm
+  /// @return         its norm, in the place for it
   View forward_after_residual(Pass& pass, View x, const float* bias, const DropoutAt& dropout, View f);
+
+  void again(Pass& pass) const override;
 
   /// @param pass  the pass
   /// @param dy    the gradient of what came out
@@ -167,9 +235,11 @@ class Norm {
   void backward(Pass& pass, View dy, View dx, bool add);
 
  private:
+  void take_place(Pass& pass, View x);
+
   View gamma_, beta_, gamma_gradient_, beta_gradient_;
   NormForm form_;
-  View x_, stats_;
+  View x_, y_, stats_;
 };
 
 /// What stands around a part: dropout, the residual, and the norm after it or before the part.
@@ -214,6 +284,7 @@ class Residual {
   bool pre_norm_;
   Norm norm_;
   DropoutAt dropout_;
+  View input_, f_;
 };
 
 }  // namespace attn::engine

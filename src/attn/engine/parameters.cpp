@@ -36,14 +36,11 @@ Parameters::Parameters(const Config& config, Backend& backend) : backend_(backen
     }
     last[kind] = places_[p.name];
   }
-  values_ = backend_.allocate(size_);
-  gradients_ = backend_.allocate(size_);
+  values_ = backend_.allocate(2 * size_);
+  gradients_ = values_ + size_;
 }
 
-Parameters::~Parameters() {
-  backend_.release(values_, size_);
-  backend_.release(gradients_, size_);
-}
+Parameters::~Parameters() { backend_.release(values_, 2 * size_); }
 
 void Parameters::set(const std::function<Matrix(const Parameter&)>& value) {
   std::vector<float> numbers;

@@ -1,7 +1,6 @@
 #include "attn/engine/transformer.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "attn/core/errors.hpp"
 #include "attn/engine/positions.hpp"
@@ -9,7 +8,7 @@
 namespace attn::engine {
 namespace {
 
-constexpr std::size_t logits_at_once = std::size_t{4} << 20;  // floats
+constexpr std::size_t logits_at_once = std::size_t{2} << 20;  // floats
 
 std::size_t longest(std::span<const Segment> segments) {
   std::size_t length = 0;
@@ -25,10 +24,6 @@ void expect_at_most(std::size_t places, std::span<const Segment> segments, const
            "at most " + std::to_string(places) + " tokens, as there are learned positions",
            std::to_string(segments[i].length));
   }
-}
-
-float scale_of_embeddings(const Config& config) {
-  return config.dialect.scale_embeddings ? std::sqrt(static_cast<float>(config.d_model)) : 1.0f;
 }
 
 std::string layer_name(const char* stack, std::size_t i) { return std::string(stack) + "." + std::to_string(i); }
@@ -52,14 +47,12 @@ struct Transformer::EncoderLayer {
 
   /// The gradient of what came out becomes that of what went in.
   void backward(Pass& pass, View dx) {
-    const Arena::Mark mark = pass.arena.mark();
     auto part = around_feed_forward.backward_after(pass, dx);
     feed_forward.backward(pass, part.df, part.dx, part.add);
     around_feed_forward.backward_before(pass, part, dx);
     part = around_self.backward_after(pass, dx);
     self.backward(pass, part.df, part.dx, part.add, {});
     around_self.backward_before(pass, part, dx);
-    pass.arena.rewind(mark);
   }
 
   Attention self;
@@ -90,7 +83,6 @@ struct Transformer::DecoderLayer {
 
   /// The gradient of what came out becomes that of what went in; that of the memory is added to dmemory.
   void backward(Pass& pass, View dx, View dmemory) {
-    const Arena::Mark mark = pass.arena.mark();
     auto part = around_feed_forward.backward_after(pass, dx);
     feed_forward.backward(pass, part.df, part.dx, part.add);
     around_feed_forward.backward_before(pass, part, dx);
@@ -100,7 +92,6 @@ struct Transformer::DecoderLayer {
     part = around_self.backward_after(pass, dx);
     self.backward(pass, part.df, part.dx, part.add, {});
     around_self.backward_before(pass, part, dx);
-    pass.arena.rewind(mark);
   }
 
   Attention self;
@@ -112,15 +103,12 @@ struct Transformer::DecoderLayer {
 };
 
 Transformer::Transformer(const Config& config, Backend& backend)
-    : config_(config), backend_(backend), parameters_(config, backend), arena_(backend) {
-  const auto input = [&](const std::string& table, const std::string& positions) {
-    StackInput all = {parameters_.at(table), parameters_.gradient_at(table), {}, {}, {}};
-    if (!parameters_.has(positions)) return all;
-    all.positions = parameters_.at(positions), all.positions_gradient = parameters_.gradient_at(positions);
-    return all;
-  };
-  source_ = input("embedding", "encoder.positions");
-  target_ = input(config.tied ? "embedding" : "target_embedding", "decoder.positions");
+    : config_(config),
+      backend_(backend),
+      parameters_(config, backend),
+      arena_(backend),
+      source_(parameters_, config, "embedding", "encoder.positions"),
+      target_(parameters_, config, config.tied ? "embedding" : "target_embedding", "decoder.positions") {
   const std::string projection = config.tied ? "embedding" : "projection.W";
   projection_ = parameters_.at(projection), projection_gradient_ = parameters_.gradient_at(projection);
   for (std::size_t i = 0; i < config.encoder_layers; ++i) {
@@ -141,24 +129,26 @@ Loss Transformer::loss(const Batch& batch, const LossForm& form) {
   prepare_positions(batch);
   Pass pass{backend_, arena_};
   const View states = decode(pass, batch, encode(pass, batch));
-  return project(pass, batch, form, 0.0, states, {});
+  return project(pass, batch, form, 0.0, states);
 }
 
 Loss Transformer::add_gradients(const Batch& batch, const LossForm& form, const Training& training) {
   if (!(training.dropout >= 0.0 && training.dropout < 1.0)) {
     refuse("dropout", "a share of at least 0 and less than 1", std::to_string(training.dropout));
   }
+  if (training.gradient_scale == 0.0) refuse("gradient scale", "a number other than 0", "0");
   arena_.reset();
   prepare_positions(batch);
   Pass pass{backend_, arena_, training.dropout, training.seed, training.step, training.first_sequence};
   const View memory = encode(pass, batch);
   const View states = decode(pass, batch, memory);
+  const Loss loss = project(pass, batch, form, training.gradient_scale, states);
   const View dstates = arena_.matrix(states.rows, states.columns);
-  const Loss loss = project(pass, batch, form, training.gradient_scale, states, dstates);
+  backend_.copy(states, dstates);  // the decoder's norms need the place of the states
   const View dmemory = arena_.matrix(memory.rows, memory.columns);
   backend_.zero(dmemory);
-  decode_backward(pass, batch, dstates, dmemory);
-  encode_backward(pass, batch, dmemory);
+  decode_backward(pass, dstates, dmemory);
+  encode_backward(pass, dmemory);
   return loss;
 }
 
@@ -199,38 +189,39 @@ void Transformer::prepare_positions(const Batch& batch) {
   const View larger = {backend_.allocate(rows * d), rows, d, d};  // the old one stays if this throws
   backend_.upload(larger, table);
   backend_.release(sines_.data, sines_.rows * sines_.columns);
-  source_.positions = target_.positions = sines_ = larger;
+  sines_ = larger;
 }
 
-View Transformer::embed(Pass& pass, const Packed& packed, StackInput& input) {
-  input.dropout = pass.take_sites(packed.segments);
-  const View x = arena_.matrix(packed.tokens.size(), config_.d_model);
-  backend_.embed(packed.tokens, input.table, scale_of_embeddings(config_), input.positions, input.dropout, x);
-  return x;
+View Transformer::embed(Pass& pass, Embedding& embedding, const Packed& side) {
+  pass.made.place = arena_.matrix(side.tokens.size(), config_.d_model);
+  return embedding.forward(pass, side, sines_);
 }
 
-void Transformer::embed_backward(const Packed& packed, const StackInput& input, View dx) {
-  backend_.embed_backward(packed.tokens, scale_of_embeddings(config_), input.dropout, dx, input.table_gradient,
-                          input.positions_gradient);
+/// What a stack gives, normed once more where the dialect does so; in a place of its own, for what is normed may
+/// be what was made last.
+View Transformer::final_norm(Pass& pass, std::size_t stack, View x) {
+  if (final_norms_.empty()) return x;
+  pass.made.place = arena_.matrix(x.rows, x.columns);
+  return final_norms_[stack].forward(pass, x);
 }
 
 View Transformer::encode(Pass& pass, const Batch& batch) {
-  View x = embed(pass, batch.source, source_);
+  View x = embed(pass, source_, batch.source);
   for (EncoderLayer& layer : encoder_) x = layer.forward(pass, x, batch.source.segments);
-  return final_norms_.empty() ? x : final_norms_[0].forward(pass, x);
+  return final_norm(pass, 0, x);
 }
 
 View Transformer::decode(Pass& pass, const Batch& batch, View memory) {
-  View x = embed(pass, batch.input, target_);
+  View x = embed(pass, target_, batch.input);
   for (DecoderLayer& layer : decoder_) {
     x = layer.forward(pass, x, batch.input.segments, memory, batch.source.segments, !look_ahead_);
   }
-  return final_norms_.empty() ? x : final_norms_[1].forward(pass, x);
+  return final_norm(pass, 1, x);
 }
 
 /// States to logits to a loss, some rows at a time: all logits of a batch would take more memory than all the
-/// rest.
-Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates) {
+/// rest. With a scale the states become their gradients.
+Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double scale, View states) {
   form.pad = config_.pad;
   const std::size_t fewest = form.smoothing == Smoothing::other_classes_but_pad ? 3 : 2;
   if (projection_.rows < fewest) {
@@ -241,8 +232,7 @@ Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double 
   }
   const Arena::Mark mark = pass.arena.mark();
   const std::size_t V = projection_.rows;
-  const std::size_t chunk =
-      std::clamp(logits_at_once / V, std::size_t{64}, std::max(states.rows, std::size_t{64}));
+  const std::size_t chunk = std::max(logits_at_once / V, std::size_t{128});
   const bool biased = config_.dialect.output_bias;
   Loss loss;
   const View room = pass.arena.matrix(std::min(chunk, states.rows), V);
@@ -255,25 +245,25 @@ Loss Transformer::project(Pass& pass, const Batch& batch, LossForm form, double 
     loss.sum += backend_.cross_entropy(logits, targets, form, scale, loss.nll);
     loss.tokens += static_cast<std::size_t>(
         std::count_if(targets.begin(), targets.end(), [&](int t) { return t != form.pad; }));
-    if (dstates.data == nullptr) continue;
-    backend_.product(logits, Turned::no, projection_, Turned::no, dstates.rows_from(first, count), false);
+    if (scale == 0.0) continue;
     backend_.product(logits, Turned::yes, some, Turned::no, projection_gradient_, true);
+    backend_.product(logits, Turned::no, projection_, Turned::no, some, false);
     if (biased) backend_.add_column_sums(logits, parameters_.gradient_at("projection.b").data);
   }
   pass.arena.rewind(mark);
   return loss;
 }
 
-void Transformer::decode_backward(Pass& pass, const Batch& batch, View dstates, View dmemory) {
+void Transformer::decode_backward(Pass& pass, View dstates, View dmemory) {
   if (!final_norms_.empty()) final_norms_[1].backward(pass, dstates, dstates, false);
   for (auto layer = decoder_.rbegin(); layer != decoder_.rend(); ++layer) layer->backward(pass, dstates, dmemory);
-  embed_backward(batch.input, target_, dstates);
+  target_.backward(pass, dstates);
 }
 
-void Transformer::encode_backward(Pass& pass, const Batch& batch, View dmemory) {
+void Transformer::encode_backward(Pass& pass, View dmemory) {
   if (!final_norms_.empty()) final_norms_[0].backward(pass, dmemory, dmemory, false);
   for (auto layer = encoder_.rbegin(); layer != encoder_.rend(); ++layer) layer->backward(pass, dmemory);
-  embed_backward(batch.source, source_, dmemory);
+  source_.backward(pass, dmemory);
 }
 
 }  // namespace attn::engine

@@ -32,15 +32,6 @@ struct Training {
   double gradient_scale = 1.0;       ///< gradients are those of this times the sum of the losses
 };
 
-/// What a stack starts from, and where the gradients of that go.
-struct StackInput {
-  View table;               ///< the embeddings
-  View table_gradient;      ///< theirs
-  View positions;           ///< a row for each place
-  View positions_gradient;  ///< no data where positions are not learned
-  DropoutAt dropout;        ///< on the sum of both
-};
-
 /// An encoder-decoder Transformer on a backend: the same model as the reference's, batched, in float.
 class Transformer {
  public:
@@ -74,8 +65,8 @@ class Transformer {
   /// @param form      how targets are smoothed
   /// @param training  dropout, and the scale of the gradients
   /// @return          the loss
-  /// @throws std::invalid_argument when dropout or label smoothing is no share, there are too few classes, or
-  /// positions are learned and a sentence is longer
+  /// @throws std::invalid_argument when dropout or label smoothing is no share, the scale is 0, there are too few
+  /// classes, or positions are learned and a sentence is longer
   Loss add_gradients(const Batch& batch, const LossForm& form, const Training& training);
 
   /// All logits of a batch; nothing is dropped.
@@ -96,19 +87,19 @@ class Transformer {
   struct EncoderLayer;
   struct DecoderLayer;
   void prepare_positions(const Batch& batch);
-  View embed(Pass& pass, const Packed& packed, StackInput& input);
-  void embed_backward(const Packed& packed, const StackInput& input, View dx);
+  View embed(Pass& pass, Embedding& embedding, const Packed& side);
+  View final_norm(Pass& pass, std::size_t stack, View x);
   View encode(Pass& pass, const Batch& batch);
   View decode(Pass& pass, const Batch& batch, View memory);
-  Loss project(Pass& pass, const Batch& batch, LossForm form, double scale, View states, View dstates);
-  void decode_backward(Pass& pass, const Batch& batch, View dstates, View dmemory);
-  void encode_backward(Pass& pass, const Batch& batch, View dmemory);
+  Loss project(Pass& pass, const Batch& batch, LossForm form, double scale, View states);
+  void decode_backward(Pass& pass, View dstates, View dmemory);
+  void encode_backward(Pass& pass, View dmemory);
 
   Config config_;
   Backend& backend_;
   Parameters parameters_;
   Arena arena_;
-  StackInput source_, target_;
+  Embedding source_, target_;
   View projection_, projection_gradient_;
   View sines_;  // positions that are not learned, as many as there have been
   bool look_ahead_ = false;

@@ -38,12 +38,11 @@ struct DropoutAt {
 
 /// Which queries look at which keys: sentence by sentence, head by head.
 struct AttentionPlan {
-  std::span<const Segment> queries;         ///< the rows of Q of each sentence
-  std::span<const Segment> keys;            ///< the rows of K and V of the same sentence
-  std::span<const std::size_t> weights_at;  ///< where the weights of each sentence begin: h matrices (n_q, n_k)
-  std::size_t h = 1;                        ///< how many heads
-  bool causal = false;                      ///< query i sees the keys up to i only
-  DropoutAt dropout;                        ///< on the weights; head i has the site `dropout.site + i`
+  std::span<const Segment> queries;  ///< the rows of Q of each sentence
+  std::span<const Segment> keys;     ///< the rows of K and V of the same sentence
+  std::size_t h = 1;                 ///< how many heads
+  bool causal = false;               ///< query i sees the keys up to i only
+  DropoutAt dropout;                 ///< on the weights; head i has the site `dropout.site + i`
 };
 
 /// How a norm is taken.
@@ -71,7 +70,7 @@ struct AdamStep {
 
 /// The operations. Numbers live in the backend's memory; what says where they lie (segments, tokens) lives with
 /// the caller. `add` in a name or a flag means that the result is added to what is there. Shapes are checked where
-/// a matrix product is taken, and are the caller's business elsewhere.
+/// a matrix product is taken, and are the caller's business elsewhere. A backend serves one caller at a time.
 class Backend {
  public:
   Backend() = default;
@@ -148,20 +147,25 @@ class Backend {
   /// @param dbias  d numbers
   virtual void add_column_sums(View dy, float* dbias) = 0;
 
-  /// The middle of the feed-forward layer: \f$y = \mathrm{act}(x + b)\f$; x becomes what the way back needs: x +
-  /// b, or for relu what is left of it.
-  /// @param x           shape (n, d_ff)
+  /// The middle of the feed-forward layer: \f$y = \mathrm{drop}(\mathrm{act}(x + b))\f$.
+  /// @param x           shape (n, d_ff); becomes x + b
   /// @param bias        d_ff numbers
   /// @param activation  which
   /// @param dropout     on the result
-  /// @param y           of the shape of x; may be x itself where the activation is relu and nothing is dropped
+  /// @param y           of the shape of x; for relu x itself, whose way back needs no more than y
   virtual void activate(View x, const float* bias, Activation activation, const DropoutAt& dropout, View y) = 0;
 
-  /// Its gradient, in place: dy becomes dx.
-  /// @param x           what activate() left in x
+  /// Its way back begins: y, when nobody else needs it, becomes what its gradient is then added to. That is 0, but
+  /// \f$-\infty\f$ where relu or dropout after it let nothing through, as scores are hidden in attention.
+  /// @param y           what activate() left in y
+  /// @param activation  which
+  virtual void activate_mask(View y, Activation activation) = 0;
+
+  /// And ends: dy becomes dx.
+  /// @param x           what activate() left in x; not read for relu
   /// @param activation  which
   /// @param dropout     as before
-  /// @param dy          the gradient of y
+  /// @param dy          the gradient of y, added to what activate_mask() made
   virtual void activate_backward(View x, Activation activation, const DropoutAt& dropout, View dy) = 0;
 
   /// A residual: \f$f = x + \mathrm{drop}(f + b)\f$.
@@ -182,7 +186,7 @@ class Backend {
   /// @param gamma  d numbers
   /// @param beta   d numbers
   /// @param form   what it divides by
-  /// @param y      of the same shape
+  /// @param y      of the same shape; may be x itself
   /// @param stats  2 n numbers: mean and inverse divisor of each row, for the way back
   virtual void norm(View x, const float* gamma, const float* beta, NormForm form, View y, float* stats) = 0;
 
@@ -194,7 +198,7 @@ class Backend {
   /// @param gamma    d numbers
   /// @param beta     d numbers
   /// @param form     what the norm divides by
-  /// @param y        of the same shape
+  /// @param y        of the same shape; may be x itself
   /// @param stats    2 n numbers, for the way back
   virtual void residual_norm(View x, const float* bias, const DropoutAt& dropout, View f, const float* gamma,
                              const float* beta, NormForm form, View y, float* stats) = 0;
@@ -215,26 +219,21 @@ class Backend {
   /// Scaled dot-product attention of every sentence and head: \f$A = \mathrm{softmax}(QK^\top/\sqrt{d_k})\f$,
   /// \f$\mathrm{out} = \mathrm{drop}(A) V\f$. A row that may look at nothing, or whose scores are all
   /// \f$-\infty\f$, gives zeros. What stands behind the causal mask is multiplied by 0: it must be finite.
-  /// @param plan     which queries look at which keys
-  /// @param Q        all heads side by side, shape (queries, h·d_k)
-  /// @param K        shape (keys, h·d_k)
-  /// @param V        shape (keys, h·d_v)
-  /// @param weights  where A is kept for the way back
-  /// @param out      shape (queries, h·d_v)
-  virtual void attention(const AttentionPlan& plan, View Q, View K, View V, float* weights, View out) = 0;
+  /// @param plan  which queries look at which keys
+  /// @param Q     all heads side by side, shape (queries, h·d_k)
+  /// @param K     shape (keys, h·d_k)
+  /// @param V     shape (keys, h·d_k)
+  /// @param out   shape (queries, h·d_k)
+  virtual void attention(const AttentionPlan& plan, View Q, View K, View V, View out) = 0;
 
-  /// Its gradients; all three are written anew.
-  /// @param plan     as before
-  /// @param Q        as before
-  /// @param K        as before
-  /// @param V        as before
-  /// @param weights  as attention() left them
-  /// @param dout     the gradient of out
-  /// @param dQ       of the shape of Q
-  /// @param dK       of the shape of K
-  /// @param dV       of the shape of V
-  virtual void attention_backward(const AttentionPlan& plan, View Q, View K, View V, float* weights, View dout,
-                                  View dQ, View dK, View dV) = 0;
+  /// Its gradients, in place. A was not kept and is computed again, one head at a time.
+  /// @param plan  as before
+  /// @param Q     as before; becomes its gradient
+  /// @param K     as before; becomes its gradient
+  /// @param V     as before; becomes its gradient
+  /// @param dout  the gradient of out; becomes out once more, which the gradient of W_O needs
+  /// @see Dao et al. 2022, "FlashAttention", section 3.1: recomputation
+  virtual void attention_backward(const AttentionPlan& plan, View Q, View K, View V, View dout) = 0;
 
   /// Tokens to rows: \f$x_i = s E_{t_i} + P_{p_i}\f$, then dropout; a token below 0 has no embedding.
   /// @param tokens     n of them

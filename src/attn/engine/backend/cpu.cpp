@@ -41,41 +41,61 @@ void share_out_rows(View x, const F& f) {
   });
 }
 
-/// A piece of memory of this thread's own, which stays from call to call.
-template <int which>
-float* scratch(std::size_t count) {
-  thread_local std::vector<float> memory;
-  if (memory.size() < count) memory.resize(count);
-  return memory.data();
-}
+/// Room to work in for each thread. It is made before the threads set out: if one of them ran out of memory,
+/// nobody could be told.
+class Room {
+ public:
+  Room() = default;
+  ~Room() { release_floats(memory_, size_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
 
-/// What dropout multiplies a row of a sentence with, `width` numbers.
-const float* dropout_factors(const DropoutAt& dropout, std::size_t segment, std::size_t row_of_it,
-                             std::uint32_t site, std::size_t width) {
-  float* factors = scratch<0>(width);
+  /// So many floats for each thread, with whatever is in them.
+  void make(std::size_t count) {
+    constexpr std::size_t line = 16;  // floats: no two threads in one cache line
+    each_ = (count + line - 1) / line * line;
+    const std::size_t size = each_ * threads_now();
+    if (size <= size_) return;
+    release_floats(memory_, size_);
+    memory_ = nullptr, size_ = 0;  // so it stays if there is not enough
+    memory_ = allocate_floats(size), size_ = size;
+  }
+
+  float* of(std::size_t thread) { return memory_ + thread * each_; }
+
+ private:
+  float* memory_ = nullptr;
+  std::size_t size_ = 0, each_ = 0;
+};
+
+/// What dropout multiplies a row of a sentence with.
+void dropout_factors(const DropoutAt& dropout, std::size_t segment, std::size_t row_of_it, std::uint32_t site,
+                     float* factors, std::size_t width) {
   const std::uint32_t key[2] = {static_cast<std::uint32_t>(dropout.seed) ^ dropout_key,
                                 static_cast<std::uint32_t>(dropout.seed >> 32)};
   const std::uint32_t counter[3] = {site, dropout.step,
                                     dropout.first_sequence + static_cast<std::uint32_t>(segment)};
   kernels::dropout_factors(factors, width, dropout.p, key, counter, static_cast<std::uint32_t>(row_of_it * width));
-  return factors;
 }
 
 /// The same for one row of the batch after the other, which must come in order.
 class DropoutRows {
  public:
-  DropoutRows(const DropoutAt& dropout, std::size_t width) : dropout_(dropout), width_(width) {}
+  DropoutRows(const DropoutAt& dropout, float* room, std::size_t width)
+      : dropout_(dropout), room_(room), width_(width) {}
 
   /// For row i of the batch; nullptr where nothing is dropped.
   const float* factors(std::size_t i) {
     if (dropout_.p <= 0.0) return nullptr;
     const auto& segments = dropout_.segments;
     while (i >= segments[segment_].start + segments[segment_].length) ++segment_;
-    return dropout_factors(dropout_, segment_, i - segments[segment_].start, dropout_.site, width_);
+    dropout_factors(dropout_, segment_, i - segments[segment_].start, dropout_.site, room_, width_);
+    return room_;
   }
 
  private:
   const DropoutAt& dropout_;
+  float* room_;
   std::size_t width_;
   std::size_t segment_ = 0;
 };
@@ -106,6 +126,44 @@ Shares shares(const LossForm& form, std::size_t classes) {
   }
   return {};
 }
+
+/// One head of one sentence, and room to work on it.
+struct Head {
+  Head(const AttentionPlan& plan, std::size_t which, View all_Q, View all_K, View all_V, float* room)
+      : sentence(which / plan.h), number(which % plan.h), h(plan.h) {
+    Q = part(plan.queries, all_Q), K = part(plan.keys, all_K), V = part(plan.keys, all_V);
+    const std::size_t n_q = Q.rows, n_k = K.rows, all = n_q * n_k;
+    A = {room, n_q, n_k, n_k};
+    mixing = {plan.dropout.p > 0.0 ? room + all : room, n_q, n_k, n_k};
+    dA = {room + 2 * all, n_q, n_k, n_k};
+    rows = {room + 3 * all, n_q, Q.columns, Q.columns};
+    factors = rows.data + n_q * Q.columns;
+    scale = 1.0f / std::sqrt(static_cast<float>(Q.columns));
+  }
+
+  /// How much room that is for the largest.
+  static std::size_t room_for(const AttentionPlan& plan, std::size_t d_k) {
+    std::size_t most = 0;
+    for (std::size_t b = 0; b < plan.queries.size(); ++b) {
+      const std::size_t n_q = plan.queries[b].length, n_k = plan.keys[b].length;
+      most = std::max(most, 3 * n_q * n_k + n_q * d_k + n_k);
+    }
+    return most;
+  }
+
+  /// Its rows and columns of a matrix of all sentences and heads.
+  View part(std::span<const Segment> segments, View all) const {
+    const std::size_t d = all.columns / h;
+    return all.rows_from(segments[sentence].start, segments[sentence].length).columns_from(number * d, d);
+  }
+
+  std::size_t sentence, number, h;
+  View Q, K, V;
+  View A, mixing;  // the weights, and what dropout leaves of them; without dropout they are one
+  View dA, rows;   // of the shapes of A and of Q
+  float* factors;  // of dropout, for a row of A
+  float scale;
+};
 
 class CpuBackend : public Backend {
  public:
@@ -186,55 +244,53 @@ class CpuBackend : public Backend {
 
   void activate(View x, const float* bias, Activation activation, const DropoutAt& dropout, View y) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      for (std::size_t i = first; i < last; ++i) {
-        if (activation == Activation::relu) {
-          kernels::bias_relu(row(x, i), bias, x.columns);
-          if (y.data != x.data) std::copy_n(row(x, i), x.columns, row(y, i));
-        } else {
-          kernels::bias_swish(row(x, i), bias, row(y, i), x.columns);
-        }
-        const float* factors = dropped.factors(i);
-        if (factors != nullptr) kernels::multiply(row(y, i), factors, row(y, i), x.columns);
+    each_row(x, dropout, [&](std::size_t i, const float* factors) {
+      if (activation == Activation::relu) {
+        kernels::bias_relu(row(x, i), bias, x.columns);
+      } else {
+        kernels::bias_swish(row(x, i), bias, row(y, i), x.columns);
       }
+      if (factors != nullptr) kernels::multiply(row(y, i), factors, row(y, i), x.columns);
+    });
+  }
+
+  void activate_mask(View y, Activation activation) override {
+    if (idle()) return;
+    if (activation != Activation::relu) return zero(y);
+    share_out_rows(y, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      kernels::relu_mask(row(y, i) + first, count);
     });
   }
 
   void activate_backward(View x, Activation activation, const DropoutAt& dropout, View dy) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      for (std::size_t i = first; i < last; ++i) {
-        const float* factors = dropped.factors(i);
-        if (factors != nullptr) kernels::multiply(row(dy, i), factors, row(dy, i), x.columns);
-        const auto back = activation == Activation::relu ? kernels::relu_backward : kernels::swish_backward;
-        back(row(x, i), row(dy, i), x.columns);
-      }
+    if (activation == Activation::relu) {
+      const auto kept = static_cast<float>(1.0 / (1.0 - dropout.p));
+      share_out_rows(dy, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+        kernels::relu_backward(kept, row(dy, i) + first, count);
+      });
+      return;
+    }
+    each_row(x, dropout, [&](std::size_t i, const float* factors) {
+      if (factors != nullptr) kernels::multiply(row(dy, i), factors, row(dy, i), x.columns);
+      kernels::swish_backward(row(x, i), row(dy, i), x.columns);
     });
   }
 
   void residual(View x, const float* bias, const DropoutAt& dropout, View f) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      for (std::size_t i = first; i < last; ++i) {
-        kernels::residual(row(x, i), bias, dropped.factors(i), row(f, i), x.columns);
-      }
+    each_row(x, dropout, [&](std::size_t i, const float* factors) {
+      kernels::residual(row(x, i), bias, factors, row(f, i), x.columns);
     });
   }
 
   void dropout(View x, const DropoutAt& dropout, View y) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      for (std::size_t i = first; i < last; ++i) {
-        const float* factors = dropped.factors(i);
-        if (factors != nullptr) {
-          kernels::multiply(row(x, i), factors, row(y, i), x.columns);
-        } else if (y.data != x.data) {
-          std::copy_n(row(x, i), x.columns, row(y, i));
-        }
+    each_row(x, dropout, [&](std::size_t i, const float* factors) {
+      if (factors != nullptr) {
+        kernels::multiply(row(x, i), factors, row(y, i), x.columns);
+      } else if (y.data != x.data) {
+        std::copy_n(row(x, i), x.columns, row(y, i));
       }
     });
   }
@@ -249,12 +305,9 @@ class CpuBackend : public Backend {
   void residual_norm(View x, const float* bias, const DropoutAt& dropout, View f, const float* gamma,
                      const float* beta, NormForm form, View y, float* stats) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      for (std::size_t i = first; i < last; ++i) {
-        kernels::residual(row(x, i), bias, dropped.factors(i), row(f, i), x.columns);
-        norm_row(f, i, gamma, beta, form, y, stats);
-      }
+    each_row(x, dropout, [&](std::size_t i, const float* factors) {
+      kernels::residual(row(x, i), bias, factors, row(f, i), x.columns);
+      norm_row(f, i, gamma, beta, form, y, stats);
     });
   }
 
@@ -279,57 +332,46 @@ class CpuBackend : public Backend {
     }
   }
 
-  void attention(const AttentionPlan& plan, View Q, View K, View V, float* weights, View out) override {
+  void attention(const AttentionPlan& plan, View Q, View K, View V, View out) override {
+    room_.make(Head::room_for(plan, Q.columns / plan.h));
     if (pretends_) return;
-    each_head(plan, [&](std::size_t sentence, std::size_t head) {
-      const auto [q, k] = std::pair(plan.queries[sentence], plan.keys[sentence]);
-      const View Q_h = part(Q, q, head, plan.h), K_h = part(K, k, head, plan.h), V_h = part(V, k, head, plan.h);
-      const View A = weights_of(plan, sentence, head, weights);
-      gemm(scale_of(Q_h), Q_h, false, K_h, true, A, false);
-      View mixing = A;
-      if (!products_only_) {
-        for (std::size_t i = 0; i < q.length && k.length > 0; ++i) {
-          kernels::softmax(row(A, i), plan.causal ? std::min(i + 1, k.length) : k.length, k.length);
-        }
-        mixing = dropped_weights(plan, sentence, head, A);
-      }
-      gemm(1.0f, mixing, false, V_h, false, part(out, q, head, plan.h), false);
+    each_head(plan, Q, K, V, [&](const Head& head) {
+      weigh(plan, head);
+      gemm(1.0f, head.mixing, false, head.V, false, head.part(plan.queries, out), false);
     });
   }
 
-  void attention_backward(const AttentionPlan& plan, View Q, View K, View V, float* weights, View dout, View dQ,
-                          View dK, View dV) override {
+  void attention_backward(const AttentionPlan& plan, View Q, View K, View V, View dout) override {
+    room_.make(Head::room_for(plan, Q.columns / plan.h));
     if (pretends_) return;
-    each_head(plan, [&](std::size_t sentence, std::size_t head) {
-      const auto [q, k] = std::pair(plan.queries[sentence], plan.keys[sentence]);
-      const View Q_h = part(Q, q, head, plan.h), K_h = part(K, k, head, plan.h), V_h = part(V, k, head, plan.h);
-      const View dout_h = part(dout, q, head, plan.h);
-      const View A = weights_of(plan, sentence, head, weights);
-      const View mixing = products_only_ ? A : dropped_weights(plan, sentence, head, A);
-      gemm(1.0f, mixing, true, dout_h, false, part(dV, k, head, plan.h), false);
-      const View dA = {scratch<2>(q.length * k.length), q.length, k.length, k.length};
-      gemm(1.0f, dout_h, false, V_h, true, dA, false);
-      if (!products_only_) weights_backward(plan, sentence, head, A, dA, scale_of(Q_h));
-      gemm(1.0f, dA, false, K_h, false, part(dQ, q, head, plan.h), false);
-      gemm(1.0f, dA, true, Q_h, false, part(dK, k, head, plan.h), false);
+    each_head(plan, Q, K, V, [&](const Head& head) {
+      const View dout_h = head.part(plan.queries, dout);
+      weigh(plan, head);
+      gemm(1.0f, dout_h, false, head.V, true, head.dA, false);
+      gemm(1.0f, head.mixing, false, head.V, false, head.rows, false);
+      gemm(1.0f, head.mixing, true, dout_h, false, head.V, false);
+      put(head.rows, dout_h);
+      if (!products_only_) weights_backward(plan, head);
+      gemm(1.0f, head.dA, false, head.K, false, head.rows, false);
+      gemm(1.0f, head.dA, true, head.Q, false, head.K, false);
+      put(head.rows, head.Q);
     });
   }
 
   void embed(std::span<const int> tokens, View table, float scale, View positions, const DropoutAt& dropout,
              View x) override {
     if (idle()) return;
-    share_out(tokens.size(), [&](std::size_t first, std::size_t last, std::size_t) {
-      DropoutRows dropped(dropout, x.columns);
-      std::size_t segment = 0;
-      for (std::size_t i = first; i < last; ++i) {
-        while (i >= dropout.segments[segment].start + dropout.segments[segment].length) ++segment;
-        std::copy_n(row(positions, i - dropout.segments[segment].start), x.columns, row(x, i));
-        if (tokens[i] >= 0)
-          kernels::add_scaled(scale, row(table, static_cast<std::size_t>(tokens[i])), row(x, i), x.columns);
-        const float* factors = dropped.factors(i);
-        if (factors != nullptr) kernels::multiply(row(x, i), factors, row(x, i), x.columns);
+    share_out(dropout.segments.size(), [&](std::size_t first, std::size_t last, std::size_t) {
+      for (const Segment& segment : dropout.segments.subspan(first, last - first)) {
+        for (std::size_t p = 0; p < segment.length; ++p) {
+          float* to = row(x, segment.start + p);
+          std::copy_n(row(positions, p), x.columns, to);
+          const int token = tokens[segment.start + p];
+          if (token >= 0) kernels::add_scaled(scale, row(table, static_cast<std::size_t>(token)), to, x.columns);
+        }
       }
     });
+    this->dropout(x, dropout, x);
   }
 
   void embed_backward(std::span<const int> tokens, float scale, const DropoutAt& dropped, View dx, View dtable,
@@ -399,9 +441,9 @@ class CpuBackend : public Backend {
   void top_k(View x, std::size_t k, std::span<float> values, std::span<int> places) override {
     if (k > x.columns)
       refuse("top_k", "at most " + std::to_string(x.columns) + ", as there are", std::to_string(k));
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
-      thread_local std::vector<int> order;
-      order.resize(x.columns);
+    order_.resize(x.columns * threads_now());
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      const std::span order = std::span(order_).subspan(thread * x.columns, x.columns);
       for (std::size_t i = first; i < last; ++i) {
         const float* numbers = row(x, i);
         std::iota(order.begin(), order.end(), 0);
@@ -437,51 +479,57 @@ class CpuBackend : public Backend {
     return deviation > 0.0f ? sum / (deviation * (width - 1.0f)) : 0.0f;
   }
 
-  /// f(sentence, head) for each, shared out among the threads.
+  /// f(row, what dropout multiplies it with) for each row; where nothing is dropped, with nullptr.
   template <class F>
-  static void each_head(const AttentionPlan& plan, const F& f) {
-    const auto count = static_cast<std::ptrdiff_t>(plan.queries.size() * plan.h);
-    const auto h = static_cast<std::ptrdiff_t>(plan.h);
-#pragma omp parallel for schedule(static)
-    for (std::ptrdiff_t i = 0; i < count; ++i) f(static_cast<std::size_t>(i / h), static_cast<std::size_t>(i % h));
+  void each_row(View x, const DropoutAt& dropout, const F& f) {
+    room_.make(x.columns);
+    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      DropoutRows dropped(dropout, room_.of(thread), x.columns);
+      for (std::size_t i = first; i < last; ++i) f(i, dropped.factors(i));
+    });
   }
 
-  /// One head of one sentence.
-  static View part(View all, Segment segment, std::size_t head, std::size_t h) {
-    const std::size_t d = all.columns / h;
-    return all.rows_from(segment.start, segment.length).columns_from(head * d, d);
+  /// f(head) for every head of every sentence, shared out among the threads.
+  template <class F>
+  void each_head(const AttentionPlan& plan, View Q, View K, View V, const F& f) {
+    share_out(plan.queries.size() * plan.h, [&](std::size_t first, std::size_t last, std::size_t thread) {
+      for (std::size_t i = first; i < last; ++i) f(Head(plan, i, Q, K, V, room_.of(thread)));
+    });
   }
 
-  static View weights_of(const AttentionPlan& plan, std::size_t sentence, std::size_t head, float* weights) {
-    const std::size_t n_q = plan.queries[sentence].length, n_k = plan.keys[sentence].length;
-    return {weights + plan.weights_at[sentence] + head * n_q * n_k, n_q, n_k, n_k};
+  /// What dropout multiplies row i of the weights with.
+  static const float* weight_factors(const AttentionPlan& plan, const Head& head, std::size_t i) {
+    const std::uint32_t site = plan.dropout.site + static_cast<std::uint32_t>(head.number);
+    dropout_factors(plan.dropout, head.sentence, i, site, head.factors, head.A.columns);
+    return head.factors;
   }
 
-  static float scale_of(View Q_h) { return 1.0f / std::sqrt(static_cast<float>(Q_h.columns)); }
-
-  /// The weights that mix: a copy with some of them dropped, or the weights themselves.
-  static View dropped_weights(const AttentionPlan& plan, std::size_t sentence, std::size_t head, View A) {
-    if (plan.dropout.p <= 0.0) return A;
-    const View copy = {scratch<1>(A.rows * A.columns), A.rows, A.columns, A.columns};
-    for (std::size_t i = 0; i < A.rows; ++i) {
-      const std::uint32_t site = plan.dropout.site + static_cast<std::uint32_t>(head);
-      kernels::multiply(row(A, i), dropout_factors(plan.dropout, sentence, i, site, A.columns), row(copy, i),
-                        A.columns);
+  /// The weights of a head, and what dropout leaves of them.
+  void weigh(const AttentionPlan& plan, const Head& head) const {
+    gemm(head.scale, head.Q, false, head.K, true, head.A, false);
+    if (products_only_) return;
+    const std::size_t n_k = head.A.columns;
+    for (std::size_t i = 0; i < head.A.rows && n_k > 0; ++i) {
+      kernels::softmax(row(head.A, i), plan.causal ? std::min(i + 1, n_k) : n_k, n_k);
+      if (plan.dropout.p <= 0.0) continue;
+      kernels::multiply(row(head.A, i), weight_factors(plan, head, i), row(head.mixing, i), n_k);
     }
-    return copy;
   }
 
   /// dA, the gradient of the weights that mix, becomes that of the scores before they are scaled.
-  static void weights_backward(const AttentionPlan& plan, std::size_t sentence, std::size_t head, View A, View dA,
-                               float scale) {
-    for (std::size_t i = 0; i < A.rows; ++i) {
-      if (plan.dropout.p > 0.0) {
-        const std::uint32_t site = plan.dropout.site + static_cast<std::uint32_t>(head);
-        kernels::multiply(row(dA, i), dropout_factors(plan.dropout, sentence, i, site, A.columns), row(dA, i),
-                          A.columns);
-      }
-      kernels::softmax_backward(row(A, i), row(dA, i), scale, A.columns);
+  static void weights_backward(const AttentionPlan& plan, const Head& head) {
+    const std::size_t n_k = head.A.columns;
+    for (std::size_t i = 0; i < head.A.rows; ++i) {
+      float* dA = row(head.dA, i);
+      if (plan.dropout.p > 0.0) kernels::multiply(dA, weight_factors(plan, head, i), dA, n_k);
+      kernels::softmax_backward(row(head.A, i), dA, head.scale, n_k);
     }
+  }
+
+  /// Copies on this thread alone.
+  void put(View from, View to) const {
+    for (std::size_t i = 0; i < from.rows && !products_only_; ++i)
+      std::copy_n(row(from, i), from.columns, row(to, i));
   }
 
   /// The sum of all logits but that of y and, unless it is -1, that of pad.
@@ -529,8 +577,10 @@ class CpuBackend : public Backend {
   }
 
   bool products_only_ = false, pretends_ = false;
+  Room room_;
   std::vector<float> partial_;
   std::vector<double> sums_;
+  std::vector<int> order_;
 };
 
 }  // namespace

@@ -38,8 +38,11 @@ void bias_relu(float* x, const float* bias, std::size_t n);
 /// x += b; y = x / (1 + e^-x)
 void bias_swish(float* x, const float* bias, float* y, std::size_t n);
 
-/// dy becomes 0 where y is not positive.
-void relu_backward(const float* y, float* dy, std::size_t n);
+/// y becomes 0 where it is positive, and -infinity elsewhere.
+void relu_mask(float* y, std::size_t n);
+
+/// dy becomes 0 where it is -infinity, and s dy elsewhere.
+void relu_backward(float s, float* dy, std::size_t n);
 
 /// dy *= the slope of swish at x
 void swish_backward(const float* x, float* dy, std::size_t n);

@@ -1,6 +1,9 @@
 #include "attn/engine/backend/memory.hpp"
 
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <cstdint>
 #include <cstring>
@@ -23,6 +26,9 @@ std::size_t mapped_bytes(std::size_t count) {
 float* allocate_floats(std::size_t count) {
   if (count == 0) return nullptr;
   const std::size_t bytes = mapped_bytes(count);
+#ifdef __GLIBC__
+  malloc_trim(0);  // first what the heap keeps and nobody uses goes back, such as the doubles that weights were
+#endif
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   const auto address = reinterpret_cast<std::uintptr_t>(mapped);
@@ -31,7 +37,8 @@ float* allocate_floats(std::size_t count) {
   const std::size_t after = large_page - (aligned - address);
   if (after > 0) munmap(reinterpret_cast<void*>(aligned + bytes - large_page), after);
 #ifdef MADV_HUGEPAGE
-  madvise(reinterpret_cast<void*>(aligned), bytes - large_page, MADV_HUGEPAGE);  // a wish; refusal does no harm
+  const bool fills_one = count * sizeof(float) >= large_page;
+  if (fills_one) madvise(reinterpret_cast<void*>(aligned), bytes - large_page, MADV_HUGEPAGE);  // only a wish
 #endif
   return reinterpret_cast<float*>(aligned);
 }
