@@ -83,13 +83,17 @@ function(attn_chapter name)
   add_dependencies(weave_page_ch${number} update-${number})
   if(BUILD_TESTING)
     set(compare -DCOMPARE=$<TARGET_FILE:same_text>)
+    set(labels chapter-${number})
+    if(chapter_WHEN_SANITIZED)
+      list(APPEND labels long)
+    endif()
     if(ATTN_SANITIZE AND chapter_WHEN_SANITIZED)
       set(compare "-DOPTIONS=${chapter_WHEN_SANITIZED}")
     endif()
     add_test(NAME chapter-${number}.transcript
       COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DCHAPTER=${folder} -DRUN=${run} "${compare}"
               -P ${PROJECT_SOURCE_DIR}/cmake/run_chapter.cmake)
-    set_tests_properties(chapter-${number}.transcript PROPERTIES LABELS "chapter-${number}")
+    set_tests_properties(chapter-${number}.transcript PROPERTIES LABELS "${labels}")
   endif()
 
   file(GLOB tasks CONFIGURE_DEPENDS RELATIVE ${folder}/exercises ${folder}/exercises/*.cpp)

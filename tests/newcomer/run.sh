@@ -19,7 +19,7 @@ export ATTN_NEWCOMER
 cd / # from any folder
 "$clone/course"
 test -s "$clone/build/release/docs/html/index.html"
-"$clone/course" # twice in a row
+"$clone/course" docs # twice in a row
 "$clone/course" test
 "$clone/course" chapter 1 -- --sentence "早上好" >/dev/null
 
