@@ -31,5 +31,8 @@ if(ATTN_SANITIZE)
   endif()
 endif()
 
-# For what runs only for a moment, such as tests: it should compile fast rather than run fast.
+# For what computes little itself, such as tests: it should compile fast rather than run fast.
 set(ATTN_QUICK_TO_COMPILE $<$<CONFIG:Release>:-O1>)
+if(ATTN_SANITIZE)
+  set(ATTN_QUICK_TO_COMPILE -O0)
+endif()

@@ -198,7 +198,7 @@ inline void draw_learning(const Program& program, const Learner& copy, const Lea
 
 /// The losses of a model that says what the smoothed truth says.
 inline void show_floor(const Program& program, const training::Plan& plan) {
-  program.section("floor", "the least losses that there can be, when the model says q");
+  program.section("floor", "the losses of a model that says q, no more and no less");
   const int V = static_cast<int>(plan.model.vocabulary), y = training::first_letter;
   const LabelSmoothing smoothing = {plan.trainer.loss.label_smoothing};
   Matrix logits({1, plan.model.vocabulary});

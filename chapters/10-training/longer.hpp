@@ -39,11 +39,12 @@ inline void measure_seeds(const Program& program) {
 }
 
 // [unshifted]
-/// Learns with a decoder that reads the targets themselves, not shifted. Returns the loss of the last update.
+/// Learns with a decoder that reads the targets themselves, not shifted. Returns the loss of a token in the second
+/// half of the updates.
 inline double learn_unshifted(Learner& learner) {
   const training::Plan& plan = learner.plan();
   training::Adam adam(learner.model().parameters(), learner.backend(), plan.trainer.adam);
-  engine::Loss loss;
+  engine::Loss since;
   std::uint32_t update = 0;
   for (std::uint32_t epoch = 0; update < plan.updates; ++epoch) {
     const auto batches = training::make_batches(learner.seen(), plan.trainer.tokens, plan.trainer.seed, epoch);
@@ -54,12 +55,13 @@ inline double learn_unshifted(Learner& learner) {
       }
       engine::Batch batch = engine::pack(plan.model, sources, targets);
       batch.input.tokens = batch.target;  // the answers, each at its own place
-      loss = learner.model().add_gradients(batch, plan.trainer.loss,
-                                           {plan.trainer.dropout, plan.trainer.seed, ++update});
+      const engine::Loss loss = learner.model().add_gradients(batch, plan.trainer.loss,
+                                                              {plan.trainer.dropout, plan.trainer.seed, ++update});
       adam.update(plan.trainer.schedule.rate(update), 1.0 / static_cast<double>(loss.tokens));
+      if (2 * update > plan.updates) since.sum += loss.sum, since.tokens += loss.tokens;
     }
   }
-  return loss.sum / static_cast<double>(loss.tokens);
+  return since.sum / static_cast<double>(since.tokens);
 }
 // [unshifted]
 

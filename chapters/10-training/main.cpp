@@ -89,7 +89,8 @@ void smoothing(const Program& program) {
 
 void counting(const Program& program) {
   program.section("counting", "sums first, then one division");
-  const std::vector<std::vector<double>> sentences = {{.1, .2, .1}, {.3, .5, .1, .4, .2}};
+  const std::vector<std::vector<double>> sentences = {{.1, .2, .1},
+                                                      {.3, .5, .1, .4, .2}};  // a loss for each token
   double sum = 0.0, count = 0.0, mean_of_exp = 0.0;
   for (const auto& losses : sentences) {
     double own = 0.0;
@@ -97,10 +98,11 @@ void counting(const Program& program) {
     sum += own, count += static_cast<double>(losses.size());
     mean_of_exp += std::exp(own / static_cast<double>(losses.size())) / 2.0;
   }
-  Table table({"", "all tokens alike", "batch by batch"});
+  Table table({"", "all tokens alike", "one by one"});
   table.add({"loss of two batches: 10 for 2 tokens, 6 for 6 tokens", fixed(16.0 / 8.0),
              fixed((10.0 / 2.0 + 6.0 / 6.0) / 2.0)});
-  table.add({"perplexity of two sentences, 3 and 5 tokens", fixed(std::exp(sum / count)), fixed(mean_of_exp)});
+  table.add({"perplexity of two sentences, losses 0.1 0.2 0.1 and 0.3 0.5 0.1 0.4 0.2",
+             fixed(std::exp(sum / count)), fixed(mean_of_exp)});
   table.print(program.out());
 }
 
@@ -199,20 +201,25 @@ void rate(const Program& program) {
 }
 
 void start(const Program& program) {
-  program.section("start", "the loss of the model below before its first update, the mean of ten models");
+  program.section("start", "the model below before its first update, each row the mean of ten models");
   const training::Plan plan = plan_with({});
   const double d = static_cast<double>(plan.model.d_model), usual = 1.0 / std::sqrt(d);
-  Table table({"embeddings drawn with deviation", "one matrix for embeddings and logits", "loss"});
-  table.add({"0.02", "yes", fixed(first_loss(plan, 0.02), 2)});
-  table.add({fixed(usual, 2) + ", that is 1/√d_model", "yes", fixed(first_loss(plan, usual), 2)});
-  table.add({"1", "yes", fixed(first_loss(plan, 1.0), 2)});
+  Table table({"embeddings drawn with deviation", "one matrix for embeddings and logits", "loss", "says again"});
+  const auto add = [&](const std::string& name, const training::Plan& which, double deviation) {
+    const Untrained is = untrained(which, deviation);
+    table.add({name, which.model.tied ? "yes" : "no", fixed(is.loss, 2), fixed(is.again, 2)});
+  };
+  add("0.02", plan, 0.02);
+  add(fixed(usual, 2) + ", that is 1/√d_model", plan, usual);
+  add("1", plan, 1.0);
   training::Plan untied = plan;
   untied.model.tied = false;
-  table.add({fixed(usual, 2), "no", fixed(first_loss(untied, usual), 2)});
+  add(fixed(usual, 2), untied, usual);
   table.print(program.out());
   const double V = static_cast<double>(plan.model.vocabulary);
   program.out() << "guessing among " << plan.model.vocabulary << " tokens: ln V = " << fixed(std::log(V), 2)
-                << ", and with ½: " << fixed(std::log(V) + 0.5, 2) << '\n';
+                << ", and with ½: " << fixed(std::log(V) + 0.5, 2)
+                << "\nsays again: how often the likeliest token is the one that was just read\n";
 }
 
 void sizes(const Program& program) {

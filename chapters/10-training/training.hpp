@@ -118,21 +118,39 @@ class Learner {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// [first_loss]
-/// The loss before the first update, the mean of ten models whose embeddings are drawn with this deviation.
-inline double first_loss(const training::Plan& plan, double deviation) {
+/// For how many of the tokens that a decoder reads, that token itself is the likeliest to come next.
+inline double share_said_again(const engine::Batch& batch, const std::vector<float>& logits) {
+  const std::vector<int>& read = batch.input.tokens;
+  const std::size_t V = logits.size() / read.size();
+  double again = 0.0;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(i * V);
+    again += std::max_element(row, row + static_cast<std::ptrdiff_t>(V)) - row == read[i] ? 1.0 : 0.0;
+  }
+  return again / static_cast<double>(read.size());
+}
+
+/// What a model does before its first update.
+struct Untrained {
+  double loss = 0.0;   // of a token
+  double again = 0.0;  // how often its likeliest token is the one that it has just read
+};
+
+/// The mean of ten models whose embeddings are drawn with this deviation.
+inline Untrained untrained(const training::Plan& plan, double deviation) {
   Learner learner(plan);
-  double mean = 0.0;
+  const engine::Batch batch = engine::pack(plan.model, learner.unseen().sources, learner.unseen().targets);
+  Untrained mean;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Random random(seed);
     learner.model().parameters().set([&](const Parameter& p) {
       const bool is_embedding = p.kind == Parameter::Kind::embedding;
       return is_embedding ? random.normal_matrix(p.rows, p.columns, deviation) : initial_value(p, random);
     });
-    mean += learner.validation_loss() / 10;
+    mean.loss += learner.validation_loss() / 10;
+    mean.again += share_said_again(batch, learner.model().logits(batch)) / 10;
   }
   return mean;
 }
-// [first_loss]
 
 }  // namespace attn

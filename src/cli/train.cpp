@@ -60,12 +60,15 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// A file of lines `name = value`; what follows a # is a comment.
+/// A file of lines `name = value`; what follows a # is a comment. What a line says is tried at once, so that a
+/// complaint names the line.
 SettingTexts read_settings(const fs::path& path) {
   std::string all = read_file(path);
   if (all.rfind("\xEF\xBB\xBF", 0) == 0) all.erase(0, 3);  // the mark that some editors put in front of UTF-8
   std::istringstream lines(all);
   SettingTexts texts;
+  Plan tried;
+  const std::vector<Setting> known = settings(tried);
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -74,10 +77,9 @@ SettingTexts read_settings(const fs::path& path) {
     const std::string where = path.string() + ":" + std::to_string(number);
     const auto sign = line.find('=');
     if (sign == std::string::npos) refuse_input(where, "name = value", line);
-    const std::string name = trimmed(line.substr(0, sign));
-    if (!texts.emplace(name, trimmed(line.substr(sign + 1))).second) {
-      refuse_input(where, "each setting once", name + " again");
-    }
+    const std::string name = trimmed(line.substr(0, sign)), value = trimmed(line.substr(sign + 1));
+    if (name != "preset") apply(known, {{name, value}}, where);
+    if (!texts.emplace(name, value).second) refuse_input(where, "each setting once", name + " again");
   }
   return texts;
 }
@@ -108,13 +110,12 @@ Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& optio
   Plan plan;
   const std::vector<Setting> all = settings(plan);
   apply(all, checkpoint.run.settings, "checkpoint");
-  for (const auto& [name, text] : options.texts) {
-    if (name == "updates" || name == "patience" || name == "keep" || name == "threads") continue;
-    const auto was = checkpoint.run.settings.find(name);
-    const std::string before = was == checkpoint.run.settings.end() ? "nothing" : was->second;
-    if (before != text) refuse_input("--" + name, before + ", as the training began with", text);
-  }
+  const SettingTexts before = texts_of(all);
   apply(all, options.texts, "options");
+  for (const auto& [name, text] : texts_of(all)) {
+    if (name == "updates" || name == "patience" || name == "keep" || name == "threads") continue;
+    if (before.at(name) != text) refuse_input("--" + name, before.at(name) + ", as the training began with", text);
+  }
   complete(plan);
   return plan;
 }

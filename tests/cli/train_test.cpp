@@ -84,9 +84,11 @@ TEST_CASE("a small training, from its beginning to what is left of it") {
   CHECK(has(run("attn info " + quoted(scratch / "mean")).out, "average_of: 2"));
 
   check_refused("attn train --folder " + folder + quick, "wanted a folder without a training");
-  CHECK(run("attn train --resume " + folder + " --updates 40").status == 0);
+  CHECK(run("attn train --resume " + folder + " --updates 40 --dropout 0.10").status == 0);  // the same number
   check_refused("attn train --resume " + folder + " --d_model 16",
                 "--d_model: wanted 8, as the training began with");
+  check_refused("attn train --resume " + folder + " --dropout 0.2",
+                "--dropout: wanted 0.1, as the training began with, got 0.2");
   check_refused("attn train --resume " + folder + " --preset small", "--resume: wanted no --preset");
   check_refused("attn train --resume " + folder + "/update-00000030",
                 "wanted the newest checkpoint, or another --folder");
@@ -155,9 +157,15 @@ TEST_CASE(
   };
   refused("d_model 8\n", "settings.txt:1: wanted name = value, got d_model 8");
   refused("h = 2\n\nh = 4\n", "settings.txt:3: wanted each setting once, got h again");
-  refused("hats = 2\n", "settings.txt: wanted a setting that there is, got hats");
+  refused("# mine\nhats = 2\n", "settings.txt:2: wanted a setting that there is, got hats");
+  refused("h = 2\nd_model = wide\n",
+          "settings.txt:2: d_model: wanted a whole number from 1 to 16777216, got wide");
   refused("h = 3\n", "d_model: wanted a multiple of h = 3, got 32");
   check_refused("attn train --config " + quoted(scratch / "none"), "wanted a file that can be read");
+  check_refused("attn train --config /dev/zero", "/dev/zero: wanted a file, or a stream of at most 256 MiB");
+  check_refused(
+      "attn train --longest 1 --letters 9 --pairs 5 --validation_pairs 5 --folder " + quoted(scratch / "new"),
+      "other pairs: wanted at most about 4 different sentences of so few letters, got 5");
   check_refused("attn train --preset huge", "preset: wanted one of tiny, small, base, big, got huge");
   check_refused("attn train --dropout 1", "dropout: wanted a number of at least 0 and less than 1, got 1");
   check_refused("attn train --depth 3", "--depth");

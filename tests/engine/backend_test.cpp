@@ -222,11 +222,25 @@ TEST_CASE("activations and their gradients, with dropout and without") {
         const View y = relu ? x.view() : other.view();
         backend->activate(x.view(), bias.data(), activation, dropout_at(p, 2), y);
         tests::check_near((relu ? x : other).matrix(), Matrix(each(sum, act) * F), 2e-5);
-        backend->activate_mask(y, activation);
-        backend->add(dy.view(), y);
-        backend->activate_backward(x.view(), activation, dropout_at(p, 2), y);
+        const Held open(*backend, Matrix(xt::zeros<double>({5, 3})), 0);  // 9 bytes
+        if (relu) backend->note_open(y, open.view());
+        backend->copy(dy.view(), y);
+        backend->activate_backward(relu ? open.view() : x.view(), activation, dropout_at(p, 2), y);
         tests::check_near((relu ? x : other).matrix(), Matrix(dY * F * each(sum, slope)), 2e-5);
       }
+    }
+  }
+}
+
+TEST_CASE("a gradient that is too large stays so where relu lets it through, and is 0 where it does not") {
+  for (const auto& backend : backends()) {
+    const Held x(*backend, {{2, -2}}), open(*backend, {{0}});
+    for (const float large : {INFINITY, -INFINITY, NAN}) {
+      const Held dy(*backend, {{large, large}});
+      backend->note_open(x.view(), open.view());
+      backend->activate_backward(open.view(), Activation::relu, dropout_at(0.0, 2), dy.view());
+      CHECK_FALSE(std::isfinite(dy.matrix()(0, 0)));
+      CHECK(dy.matrix()(0, 1) == 0.0);
     }
   }
 }

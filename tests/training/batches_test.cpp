@@ -1,6 +1,8 @@
 #include "attn/training/batches.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <set>
 
 #include "matrices.hpp"
@@ -50,6 +52,15 @@ TEST_CASE("the order is a function of seed and epoch alone") {
   for (std::uint32_t epoch = 0; epoch < 20; ++epoch)
     first.insert(longest(pairs, make_batches(pairs, 64, 5, epoch)[0]));
   CHECK(first.size() > 5);
+}
+
+// Of the six orders of three sentences of one length each should come about as often.
+TEST_CASE("every order comes, and as often as any other") {
+  const Pairs pairs = make_pairs({Task::copy, 10, 4, 4}, 3, 1);
+  std::map<Batches, int> seen;
+  for (std::uint32_t epoch = 0; epoch < 600; ++epoch) ++seen[make_batches(pairs, 5, 1, epoch)];  // of one sentence
+  CHECK(seen.size() == 6);
+  for (const auto& [order, times] : seen) CHECK(std::abs(times - 100) < 50);  // 5 standard deviations
 }
 
 TEST_CASE("a pair that is longer than a batch is named") {

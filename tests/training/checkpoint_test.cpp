@@ -114,7 +114,7 @@ TEST_CASE("a checkpoint comes back as it was") {
   Plan plan = small_plan();
   run.settings = texts_of(settings(plan));
   run.history = {{1, 3.25, 0.1 + 0.2}, {2, 1e-300, 7.0}};
-  run.waited = 4, run.loss_sum = 0.1, run.loss_tokens = 3;
+  run.waited = 4, run.loss_sum = 0.1, run.loss_tokens = 5000000000;  // a long way between two validations
   const Checkpoint back = read_checkpoint(session.write(scratch.path(), run));
   CHECK(back.progress.updates == 3);
   CHECK(back.progress.epoch == session.trainer->progress().epoch);
@@ -126,7 +126,7 @@ TEST_CASE("a checkpoint comes back as it was") {
   CHECK(back.run.best == 0.1 + 0.2);
   CHECK(back.run.waited == 4);
   CHECK(back.run.loss_sum == 0.1);
-  CHECK(back.run.loss_tokens == 3);
+  CHECK(back.run.loss_tokens == 5000000000);
   tests::check_same(to_matrix(back.model.parameters.at("encoder.0.self.W_Q"), "W_Q"),
                     session.model.parameters().value("encoder.0.self.W_Q"));
 }
@@ -169,6 +169,11 @@ TEST_CASE("what is damaged, missing, or does not belong together is refused with
           file.metadata["batch"] = "-3";
           write_safetensors(c / "training.safetensors", file);
         }) == "/training.safetensors: batch: wanted a whole number from 0 to 2147483648, got -3");
+  CHECK(refused([](const fs::path& c) {
+          Safetensors file = read_safetensors(c / "training.safetensors");
+          file.metadata["epoch"] = "4294967296";
+          write_safetensors(c / "training.safetensors", file);
+        }) == "/training.safetensors: epoch: wanted a whole number from 0 to 4294967295, got 4294967296");
   CHECK(refused([](const fs::path& c) {
           Safetensors file = read_safetensors(c / "training.safetensors");
           file.metadata.erase("epoch");
@@ -250,6 +255,11 @@ TEST_CASE("the newest checkpoints stay, and what a kill left behind goes") {
   }
   CHECK(checkpoints(scratch / "nothing").empty());
   CHECK(checkpoint_name(123456789) == "update-123456789");
+  // By number, not by name.
+  for (const char* name : {"update-100000000", "update-99999999"}) {
+    write_file(scratch / "long" / name / "training.safetensors", "");
+  }
+  CHECK(checkpoints(scratch / "long").back().filename() == "update-100000000");
 }
 
 // fairseq PR 647, 732: tied weights averaged twice.

@@ -126,6 +126,24 @@ TEST_CASE("a loss that is no number stops the training, and names the update") {
   CHECK(complaint.rfind("update 2: wanted a finite loss, got ", 0) == 0);
   CHECK_THROWS_AS(bench.trainer->update(), Diverged);
   CHECK(bench.trainer->progress().updates == 1);
+  std::vector<float> gradients(bench.model.parameters().size(), 1.0f);
+  bench.backend->download(bench.model.parameters().gradients(), gradients);
+  CHECK(gradients == std::vector<float>(gradients.size(), 0.0f));  // nothing of it is left for a later update
+}
+
+TEST_CASE("room is made for the largest batch there can be, before the first") {
+  TrainerOptions options = plain();
+  for (const std::size_t tokens : {std::size_t{9}, std::size_t{50}, std::size_t{4096}}) {
+    options.tokens = tokens;
+    options.loss.label_smoothing = 0.1;
+    Bench bench(options);
+    const auto allocations = bench.model.arena().allocations();
+    const auto capacity = bench.model.arena().capacity();
+    CHECK(capacity > 0);
+    while (bench.trainer->progress().epoch < 5) bench.trainer->update();
+    CHECK(bench.model.arena().allocations() == allocations);
+    CHECK(bench.model.arena().capacity() == capacity);
+  }
 }
 
 TEST_CASE("the moving average: at first the mean of all weights so far, then what decays") {

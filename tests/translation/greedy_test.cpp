@@ -1,5 +1,7 @@
 #include "attn/translation/greedy.hpp"
 
+#include <limits>
+
 #include "attn/core/random.hpp"
 #include "attn/engine/backend/cpu.hpp"
 #include "attn/reference/greedy.hpp"
@@ -61,6 +63,16 @@ TEST_CASE("it ends with EOS, or where it is told to") {
   CHECK(translation::greedy(model, sources, 3) == std::vector<Tokens>(4, Tokens{7, 7, 7}));
   CHECK(translation::greedy(model, sources, 0) == std::vector<Tokens>(4));
   CHECK(translation::greedy(model, {}, 3).empty());
+  // A NaN has no place in an order; std::max_element would take it for the largest, or overlook it.
+  model.parameters().set([&](const Parameter& p) {
+    Matrix value = initial_value(p, random);
+    if (p.name == "embedding") value(9, 0) = std::numeric_limits<double>::quiet_NaN();
+    return value;
+  });
+  CHECK(tests::complaint([&] {
+          translation::greedy(model, {&sources[0], 1}, 3);
+        }) == "logits: wanted numbers, got NaN");
+  always(7);
   const std::vector<Tokens> targets = {{7, 7, 7}, {7, 7}, {7, 2}, {2}};
   CHECK(translation::exact_match(model, sources, targets) == 0.25);
   CHECK(tests::complaint([&] { translation::exact_match(model, {}, {}); }) ==

@@ -134,6 +134,8 @@ void sync_all(const fs::path& folder) {
 }
 
 constexpr std::string_view writable = "a place that can be written";
+constexpr std::size_t most_of_a_stream = std::size_t{256}
+                                         << 20;  // bytes of a pipe or a device, which may never end
 
 }  // namespace
 
@@ -149,6 +151,9 @@ std::string read_file(const fs::path& path) {
   std::array<char, 65536> buffer{};
   while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) {
     bytes.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
+    if (bytes.size() > most_of_a_stream && !fs::is_regular_file(path, none)) {
+      refuse_input(path.string(), "a file, or a stream of at most 256 MiB", "a stream with more");
+    }
   }
   if (in.bad()) refuse_it();
   return bytes;

@@ -13,7 +13,7 @@ namespace attn {
 /// Reads a whole file.
 /// @param path  which
 /// @return      its bytes
-/// @throws InputError when it is missing, a folder, or cannot be read
+/// @throws InputError when it is missing, a folder, cannot be read, or is a pipe or device with more than 256 MiB
 std::string read_file(const std::filesystem::path& path);
 
 /// Writes a whole file: aside, into a new file `path.part`, which is brought to the disk and then renamed. Makes

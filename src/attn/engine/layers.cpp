@@ -138,9 +138,15 @@ View FeedForward::forward(Pass& pass, View x, std::span<const Segment> segments)
 
 void FeedForward::backward(Pass& pass, View df, View dx, bool add) {
   second_.add_gradients(pass, hidden_, df);
-  pass.backend.activate_mask(hidden_, activation_);  // what is hidden becomes its gradient
-  second_.backward(pass, df, hidden_, true);
-  pass.backend.activate_backward(wide_, activation_, dropout_, hidden_);
+  const Arena::Mark mark = pass.arena.mark();
+  View seen = wide_;
+  if (activation_ == Activation::relu) {
+    seen = pass.arena.matrix(hidden_.rows, (hidden_.columns + 3) / 4);
+    pass.backend.note_open(hidden_, seen);
+  }
+  second_.backward(pass, df, hidden_, false);  // what is hidden becomes its gradient
+  pass.backend.activate_backward(seen, activation_, dropout_, hidden_);
+  pass.arena.rewind(mark);
   made_by_->again(pass);
   first_.add_gradients(pass, x_, hidden_);
   first_.backward(pass, hidden_, dx, add);
@@ -186,8 +192,8 @@ Residual::Residual(const Parameters& parameters, const Config& config, const std
     : pre_norm_(config.dialect.pre_norm), norm_(parameters, config, name + ".norm") {}
 
 View Residual::before(Pass& pass, View x) {
-  input_ = pre_norm_ ? norm_.forward(pass, x) : x;
-  return input_;
+  part_input_ = pre_norm_ ? norm_.forward(pass, x) : x;
+  return part_input_;
 }
 
 View Residual::after(Pass& pass, View x, View f, const float* bias, std::span<const Segment> segments) {
@@ -204,7 +210,7 @@ Residual::Gradient Residual::backward_after(Pass& pass, View dy) {
   const View df = drops ? f_ : dy;  // the sum was needed for the last time
   if (drops) pass.backend.dropout(dy, dropout_, df);
   // The part reads df, and what it got, before it writes dx: they may be one.
-  return pre_norm_ ? Gradient{df, input_, false} : Gradient{df, dy, true};
+  return pre_norm_ ? Gradient{df, part_input_, false} : Gradient{df, dy, true};
 }
 
 void Residual::backward_before(Pass& pass, const Gradient& part, View dy) {

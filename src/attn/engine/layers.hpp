@@ -29,10 +29,11 @@ class Maker {
   ~Maker() = default;
 };
 
-/// Where the makers of a stack put what they make, each over the one before.
+/// Where the makers of a stack, encoder or decoder, put what they make, each over the one before. (With the norms
+/// before the parts the embedding has memory of its own, for it also goes on past the first norm.)
 struct Made {
   View place;                 ///< where
-  const Maker* by = nullptr;  ///< who made what is there now
+  const Maker* by = nullptr;  ///< who made what the next part gets
 };
 
 /// One pass through a model: where it gets its memory, and what it drops.
@@ -44,7 +45,7 @@ struct Pass {
   std::uint32_t step = 0;            ///< of the training
   std::uint32_t first_sequence = 0;  ///< the number of the first sentence of the batch
   std::uint32_t next_site = 0;       ///< places are numbered in the order in which a sentence passes them
-  Made made{};                       ///< in the stack where it is
+  Made made{};                       ///< of the stack that is passed now
 
   /// Takes the next places where something may be dropped.
   /// @param segments  the rows of each sentence
@@ -143,7 +144,7 @@ class Attention {
   Attention(const Parameters& parameters, const Config& config, const std::string& name, bool cross);
 
   /// @param pass     the pass
-  /// @param x        what asks, shape (queries, d)
+  /// @param x        what asks, shape (queries, d), as the pass's maker has just made it
   /// @param queries  its sentences
   /// @param memory   what is asked, shape (keys, d); x itself in self-attention
   /// @param keys     its sentences
@@ -152,9 +153,10 @@ class Attention {
   View forward(Pass& pass, View x, std::span<const Segment> queries, View memory, std::span<const Segment> keys,
                bool causal);
 
+  /// The place of x serves for other things first; then x is made again.
   /// @param pass     the pass
   /// @param df       the gradient of what forward() gave, its bias included
-  /// @param dx       where the gradient of x goes
+  /// @param dx       where the gradient of x goes; may be df, or where x is
   /// @param add      whether dx keeps what it has
   /// @param dmemory  where the gradient of the memory is added; not read in self-attention
   void backward(Pass& pass, View df, View dx, bool add, View dmemory);
@@ -181,14 +183,15 @@ class FeedForward {
   FeedForward(const Parameters& parameters, const Config& config, const std::string& name);
 
   /// @param pass      the pass
-  /// @param x         shape (n, d)
+  /// @param x         shape (n, d), as the pass's maker has just made it
   /// @param segments  its sentences
   /// @return          shape (n, d), without the last bias
   View forward(Pass& pass, View x, std::span<const Segment> segments);
 
+  /// Makes x again.
   /// @param pass  the pass
   /// @param df    the gradient of what forward() gave, its bias included
-  /// @param dx    where the gradient of x goes
+  /// @param dx    where the gradient of x goes; may be df, or where x is
   /// @param add   whether dx keeps what it has
   void backward(Pass& pass, View df, View dx, bool add);
 
@@ -284,7 +287,7 @@ class Residual {
   bool pre_norm_;
   Norm norm_;
   DropoutAt dropout_;
-  View input_, f_;
+  View part_input_, f_;
 };
 
 }  // namespace attn::engine

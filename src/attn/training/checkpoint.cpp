@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
@@ -67,11 +68,15 @@ std::vector<Measured> history_of(const Tensor& tensor, const std::string& where)
 }
 
 /// The numbers of a run and its progress, bound to where they live.
-std::vector<Setting> state_settings(Progress& progress, Run& run, std::uint64_t& epoch) {
+std::vector<Setting> state_settings(Progress& progress, Run& run, std::size_t& epoch) {
   constexpr double any = std::numeric_limits<double>::infinity();
-  return {seed_setting("updates", "", progress.updates),     seed_setting("epoch", "", epoch),
-          count_setting("batch", "", progress.batch),        count_setting("waited", "", run.waited),
-          number_setting("loss_sum", "", run.loss_sum, any), count_setting("loss_tokens", "", run.loss_tokens)};
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max(), most_epochs = 0xFFFFFFFF;
+  return {seed_setting("updates", "", progress.updates),
+          count_setting("epoch", "", epoch, 0, most_epochs),
+          count_setting("batch", "", progress.batch),
+          count_setting("waited", "", run.waited),
+          number_setting("loss_sum", "", run.loss_sum, any),
+          count_setting("loss_tokens", "", run.loss_tokens, 0, most)};
 }
 
 std::uint64_t number_of(const std::string& name) {
@@ -123,7 +128,7 @@ fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, en
                           Trainer& trainer, const Run& run) {
   Progress progress = trainer.progress();
   Run state = run;
-  std::uint64_t epoch = progress.epoch;
+  std::size_t epoch = progress.epoch;
   Safetensors file;
   file.metadata = texts_of(state_settings(progress, state, epoch));
   file.metadata["format"] = format_name;
@@ -159,7 +164,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
       state[name] = text;
     }
   }
-  std::uint64_t epoch = 0;
+  std::size_t epoch = 0;
   const std::vector<Setting> numbers = state_settings(checkpoint.progress, checkpoint.run, epoch);
   for (const Setting& number : numbers) {
     if (state.count(number.name) == 0) refuse_input(path.string(), "metadata " + number.name, "none");

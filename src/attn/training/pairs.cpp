@@ -57,7 +57,8 @@ Pairs make_pairs(const TaskOptions& options, std::size_t count, std::uint64_t se
     const Tokens sentence = random_sentence(options, random);
     if (!taken.insert(with_eos(sentence)).second) {
       if (++in_vain == 1000 + 10 * count) {
-        refuse("pairs", "at most about " + std::to_string(pairs.size()) + " different sentences of so few letters",
+        refuse(unlike.size() > 0 ? "other pairs" : "pairs",
+               "at most about " + std::to_string(pairs.size()) + " different sentences of so few letters",
                std::to_string(count));
       }
       continue;

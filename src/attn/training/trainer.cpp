@@ -19,15 +19,26 @@ engine::Batch packed(const Config& config, const Pairs& pairs, const std::vector
   return engine::pack(config, sources, targets);
 }
 
-/// How much memory a batch takes, but for what is the same for all: rows, and weights of attention.
-std::size_t size_of(const Pairs& pairs, const std::vector<std::size_t>& batch) {
-  std::size_t rows = 0, weights = 0;
-  for (const std::size_t i : batch) {
-    const std::size_t m = pairs.sources[i].size(), n = pairs.targets[i].size();
-    rows += m + n;
-    weights += m * m + n * n + m * n;
+/// So many sentences that together have as many tokens as a batch may have, or as there are, in sentences that
+/// are as long as the longest.
+std::vector<Tokens> longest_sentences(const std::vector<Tokens>& all, std::size_t tokens, std::size_t count,
+                                      int token) {
+  std::size_t longest = 0, there_are = 0;
+  for (const Tokens& one : all) longest = std::max(longest, one.size()), there_are += one.size();
+  std::size_t left = std::min(tokens, there_are);
+  std::vector<Tokens> sentences(count);
+  for (Tokens& sentence : sentences) {
+    sentence.assign(std::min(longest, left), token);
+    left -= sentence.size();
   }
-  return rows + weights;
+  return sentences;
+}
+
+/// A batch that takes as much memory as any.
+engine::Batch largest_batch(const Config& config, const Pairs& pairs, std::size_t tokens) {
+  const std::size_t count = std::min(tokens, pairs.size());  // no batch has more, but for empty sentences
+  return engine::pack(config, longest_sentences(pairs.sources, tokens, count, config.eos),
+                      longest_sentences(pairs.targets, tokens, count, config.eos));
 }
 
 void expect_share(const char* name, double share) {
@@ -54,8 +65,7 @@ Trainer::Trainer(engine::Transformer& model, engine::Backend& backend, const Pai
       adam_(model.parameters(), backend, options.adam) {
   check(options, pairs);
   batches_ = make_batches(pairs, options.tokens, options.seed, 0);
-  const auto smaller = [&](const auto& a, const auto& b) { return size_of(pairs, a) < size_of(pairs, b); };
-  model.reserve(packed(model.config(), pairs, *std::max_element(batches_.begin(), batches_.end(), smaller)));
+  model.reserve(largest_batch(model.config(), pairs, options.tokens));
   if (options.average <= 0.0) return;
   const std::size_t size = model.parameters().size();
   average_ = {backend.allocate(size), 1, size, size};
@@ -86,15 +96,13 @@ Update Trainer::update() {
     done.loss.sum += loss.sum, done.loss.nll += loss.nll, done.loss.tokens += loss.tokens;
     done.source_tokens += batch.source.tokens.size();
   }
-  const std::string which = "update " + std::to_string(done.number);
-  if (!std::isfinite(done.loss.sum)) {
-    throw Diverged(which + ": wanted a finite loss, got " + std::to_string(done.loss.sum));
-  }
+  if (!std::isfinite(done.loss.sum))
+    stop(done.number, "wanted a finite loss, got " + std::to_string(done.loss.sum));
   done.rate = options_.schedule.rate(done.number);
   try {
     done.gradient_length = adam_.update(done.rate, 1.0 / static_cast<double>(done.loss.tokens));
   } catch (const std::invalid_argument& error) {
-    throw Diverged(which + ": " + error.what());
+    stop(done.number, error.what());
   }
   progress_.updates = done.number;
   if (average_.data != nullptr) {  // the mean of all weights so far, while these are few
@@ -104,6 +112,11 @@ Update Trainer::update() {
   return done;
 }
 // [update]
+
+void Trainer::stop(std::uint64_t update, const std::string& why) {
+  backend_.zero(model_.parameters().gradients());
+  throw Diverged("update " + std::to_string(update) + ": " + why);
+}
 
 void Trainer::resume_at(const Progress& progress) {
   batches_ = make_batches(pairs_, options_.tokens, options_.seed, progress.epoch);

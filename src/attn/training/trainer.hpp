@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "attn/engine/transformer.hpp"
@@ -57,7 +58,7 @@ class Diverged : public std::runtime_error {
 /// Trains a model on pairs of sentences.
 class Trainer {
  public:
-  /// Makes room for the largest batch.
+  /// Makes room for the largest batch that there can be.
   /// @param model    what learns; it must live as long
   /// @param backend  the model's
   /// @param pairs    what it learns from; they must live as long
@@ -71,9 +72,8 @@ class Trainer {
 
   /// The next update.
   /// @return what it did
-  /// @throws Diverged naming the update whose loss or gradient is NaN or infinite; the weights are then still
-  /// those
-  ///         before it
+  /// @throws Diverged naming the update whose loss or gradient is NaN or infinite; weights and progress are then
+  ///         those before it, but the batches have been read
   Update update();
 
   /// @return where the training stands
@@ -98,6 +98,7 @@ class Trainer {
 
  private:
   engine::Batch next_batch();
+  [[noreturn]] void stop(std::uint64_t update, const std::string& why);
 
   engine::Transformer& model_;
   engine::Backend& backend_;

@@ -2,7 +2,7 @@
 // O = A V with A = softmax(S) and S = Q Kᵀ/√d_k. Somebody hands you dO, the gradient of a loss by O: its entry (i,
 // c) says how the loss answers to O_ic. Hand back how it answers to Q, K and V. You have product(A, B),
 // transpose(A), softmax(S) and softmax_backward(A, dA), which goes from the gradient by A to the gradient by S. A
-// product C = A B has dA = dC Bᵀ and dB = Aᵀ dC; use that three times, and mind the scale.
+// product C = A B has dA = dC Bᵀ and dB = Aᵀ dC; use that for all four products, and mind the scale.
 #include <functional>
 
 #include "attn/core/random.hpp"

@@ -8,7 +8,7 @@
 
 // [answer]
 double resting_logit(double V, double epsilon) {
-  // p/(1 - p) is e^z to V - 1, so p = q means e^z = (V - 1) q/(1 - q), with q = 1 - epsilon + epsilon/V.
+  // p/(1 - p) = e^z/(V - 1), so p = q means e^z = (V - 1) q/(1 - q), with q = 1 - epsilon + epsilon/V.
   return std::log(1.0 + V * (1.0 - epsilon) / epsilon);
 }
 // [answer]

@@ -148,24 +148,23 @@ class Backend {
   virtual void add_column_sums(View dy, float* dbias) = 0;
 
   /// The middle of the feed-forward layer: \f$y = \mathrm{drop}(\mathrm{act}(x + b))\f$.
-  /// @param x           shape (n, d_ff); becomes x + b
+  /// @param x           shape (n, d_ff); becomes x + b, but for relu
   /// @param bias        d_ff numbers
   /// @param activation  which
   /// @param dropout     on the result
-  /// @param y           of the shape of x; for relu x itself, whose way back needs no more than y
+  /// @param y           of the shape of x; for relu x itself, whose way back needs no more than note_open()
   virtual void activate(View x, const float* bias, Activation activation, const DropoutAt& dropout, View y) = 0;
 
-  /// Its way back begins: y, when nobody else needs it, becomes what its gradient is then added to. That is 0, but
-  /// \f$-\infty\f$ where relu or dropout after it let nothing through, as scores are hidden in attention.
-  /// @param y           what activate() left in y
-  /// @param activation  which
-  virtual void activate_mask(View y, Activation activation) = 0;
+  /// Notes which numbers relu, and dropout after it, let through. Then y may be overwritten by its gradient.
+  /// @param y     what activate() left in y
+  /// @param open  room for a byte for each number: shape (n, d_ff / 4), rounded up
+  virtual void note_open(View y, View open) = 0;
 
-  /// And ends: dy becomes dx.
-  /// @param x           what activate() left in x; not read for relu
+  /// The gradient of activate(), in place: dy becomes dx.
+  /// @param x           what activate() left in x; for relu, what note_open() left in open
   /// @param activation  which
   /// @param dropout     as before
-  /// @param dy          the gradient of y, added to what activate_mask() made
+  /// @param dy          the gradient of y
   virtual void activate_backward(View x, Activation activation, const DropoutAt& dropout, View dy) = 0;
 
   /// A residual: \f$f = x + \mathrm{drop}(f + b)\f$.
@@ -186,7 +185,7 @@ class Backend {
   /// @param gamma  d numbers
   /// @param beta   d numbers
   /// @param form   what it divides by
-  /// @param y      of the same shape; may be x itself
+  /// @param y      of the same shape; may be x itself where nothing goes back
   /// @param stats  2 n numbers: mean and inverse divisor of each row, for the way back
   virtual void norm(View x, const float* gamma, const float* beta, NormForm form, View y, float* stats) = 0;
 
@@ -227,7 +226,7 @@ class Backend {
   virtual void attention(const AttentionPlan& plan, View Q, View K, View V, View out) = 0;
 
   /// Its gradients, in place. A was not kept and is computed again, one head at a time.
-  /// @param plan  as before
+  /// @param plan  as before; no two sentences may have rows in common
   /// @param Q     as before; becomes its gradient
   /// @param K     as before; becomes its gradient
   /// @param V     as before; becomes its gradient

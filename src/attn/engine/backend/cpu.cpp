@@ -31,6 +31,9 @@ void share_out(std::size_t count, const F& f) {
 
 float* row(View x, std::size_t i) { return x.data + i * x.stride; }
 
+/// A row whose memory holds bytes.
+unsigned char* bytes_of(View x, std::size_t i) { return reinterpret_cast<unsigned char*>(row(x, i)); }
+
 /// Rows shared out evenly; a lone row, such as all gradients, in pieces. f(row, first column, how many, thread).
 template <class F>
 void share_out_rows(View x, const F& f) {
@@ -54,10 +57,11 @@ class Room {
   void make(std::size_t count) {
     constexpr std::size_t line = 16;  // floats: no two threads in one cache line
     each_ = (count + line - 1) / line * line;
-    const std::size_t size = each_ * threads_now();
+    std::size_t size = each_ * threads_now();
     if (size <= size_) return;
+    size = std::max(size, size_ + size_ / 2);  // who asks for a bit more will ask again
     release_floats(memory_, size_);
-    memory_ = nullptr, size_ = 0;  // so it stays if there is not enough
+    memory_ = nullptr, size_ = 0;  // true even if there is not enough for the new one
     memory_ = allocate_floats(size), size_ = size;
   }
 
@@ -136,8 +140,8 @@ struct Head {
     A = {room, n_q, n_k, n_k};
     mixing = {plan.dropout.p > 0.0 ? room + all : room, n_q, n_k, n_k};
     dA = {room + 2 * all, n_q, n_k, n_k};
-    rows = {room + 3 * all, n_q, Q.columns, Q.columns};
-    factors = rows.data + n_q * Q.columns;
+    result = {room + 3 * all, n_q, Q.columns, Q.columns};
+    factors = result.data + n_q * Q.columns;
     scale = 1.0f / std::sqrt(static_cast<float>(Q.columns));
   }
 
@@ -160,7 +164,8 @@ struct Head {
   std::size_t sentence, number, h;
   View Q, K, V;
   View A, mixing;  // the weights, and what dropout leaves of them; without dropout they are one
-  View dA, rows;   // of the shapes of A and of Q
+  View dA;
+  View result;     // of the shape of Q: what the head gave, then the gradient of Q
   float* factors;  // of dropout, for a row of A
   float scale;
 };
@@ -243,7 +248,6 @@ class CpuBackend : public Backend {
   }
 
   void activate(View x, const float* bias, Activation activation, const DropoutAt& dropout, View y) override {
-    if (idle()) return;
     each_row(x, dropout, [&](std::size_t i, const float* factors) {
       if (activation == Activation::relu) {
         kernels::bias_relu(row(x, i), bias, x.columns);
@@ -254,20 +258,19 @@ class CpuBackend : public Backend {
     });
   }
 
-  void activate_mask(View y, Activation activation) override {
+  void note_open(View y, View open) override {
     if (idle()) return;
-    if (activation != Activation::relu) return zero(y);
     share_out_rows(y, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
-      kernels::relu_mask(row(y, i) + first, count);
+      kernels::note_positive(row(y, i) + first, bytes_of(open, i) + first, count);
     });
   }
 
   void activate_backward(View x, Activation activation, const DropoutAt& dropout, View dy) override {
-    if (idle()) return;
     if (activation == Activation::relu) {
+      if (idle()) return;
       const auto kept = static_cast<float>(1.0 / (1.0 - dropout.p));
       share_out_rows(dy, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
-        kernels::relu_backward(kept, row(dy, i) + first, count);
+        kernels::relu_backward(kept, bytes_of(x, i) + first, row(dy, i) + first, count);
       });
       return;
     }
@@ -278,14 +281,12 @@ class CpuBackend : public Backend {
   }
 
   void residual(View x, const float* bias, const DropoutAt& dropout, View f) override {
-    if (idle()) return;
     each_row(x, dropout, [&](std::size_t i, const float* factors) {
       kernels::residual(row(x, i), bias, factors, row(f, i), x.columns);
     });
   }
 
   void dropout(View x, const DropoutAt& dropout, View y) override {
-    if (idle()) return;
     each_row(x, dropout, [&](std::size_t i, const float* factors) {
       if (factors != nullptr) {
         kernels::multiply(row(x, i), factors, row(y, i), x.columns);
@@ -304,7 +305,6 @@ class CpuBackend : public Backend {
 
   void residual_norm(View x, const float* bias, const DropoutAt& dropout, View f, const float* gamma,
                      const float* beta, NormForm form, View y, float* stats) override {
-    if (idle()) return;
     each_row(x, dropout, [&](std::size_t i, const float* factors) {
       kernels::residual(row(x, i), bias, factors, row(f, i), x.columns);
       norm_row(f, i, gamma, beta, form, y, stats);
@@ -348,13 +348,13 @@ class CpuBackend : public Backend {
       const View dout_h = head.part(plan.queries, dout);
       weigh(plan, head);
       gemm(1.0f, dout_h, false, head.V, true, head.dA, false);
-      gemm(1.0f, head.mixing, false, head.V, false, head.rows, false);
+      gemm(1.0f, head.mixing, false, head.V, false, head.result, false);
       gemm(1.0f, head.mixing, true, dout_h, false, head.V, false);
-      put(head.rows, dout_h);
+      copy_here(head.result, dout_h);
       if (!products_only_) weights_backward(plan, head);
-      gemm(1.0f, head.dA, false, head.K, false, head.rows, false);
+      gemm(1.0f, head.dA, false, head.K, false, head.result, false);
       gemm(1.0f, head.dA, true, head.Q, false, head.K, false);
-      put(head.rows, head.Q);
+      copy_here(head.result, head.Q);
     });
   }
 
@@ -483,6 +483,7 @@ class CpuBackend : public Backend {
   template <class F>
   void each_row(View x, const DropoutAt& dropout, const F& f) {
     room_.make(x.columns);
+    if (idle()) return;
     share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
       DropoutRows dropped(dropout, room_.of(thread), x.columns);
       for (std::size_t i = first; i < last; ++i) f(i, dropped.factors(i));
@@ -527,7 +528,7 @@ class CpuBackend : public Backend {
   }
 
   /// Copies on this thread alone.
-  void put(View from, View to) const {
+  void copy_here(View from, View to) const {
     for (std::size_t i = 0; i < from.rows && !products_only_; ++i)
       std::copy_n(row(from, i), from.columns, row(to, i));
   }

@@ -109,12 +109,12 @@ ATTN_KERNEL void bias_swish(float* x, const float* bias, float* y, std::size_t n
   }
 }
 
-ATTN_KERNEL void relu_mask(float* y, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) y[i] = y[i] > 0.0f ? 0.0f : -INFINITY;
+ATTN_KERNEL void note_positive(const float* y, unsigned char* open, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) open[i] = y[i] > 0.0f ? 1 : 0;
 }
 
-ATTN_KERNEL void relu_backward(float s, float* dy, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) dy[i] = dy[i] == -INFINITY ? 0.0f : s * dy[i];
+ATTN_KERNEL void relu_backward(float s, const unsigned char* open, float* dy, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) dy[i] = open[i] != 0 ? s * dy[i] : 0.0f;
 }
 
 ATTN_KERNEL void swish_backward(const float* x, float* dy, std::size_t n) {

@@ -38,11 +38,11 @@ void bias_relu(float* x, const float* bias, std::size_t n);
 /// x += b; y = x / (1 + e^-x)
 void bias_swish(float* x, const float* bias, float* y, std::size_t n);
 
-/// y becomes 0 where it is positive, and -infinity elsewhere.
-void relu_mask(float* y, std::size_t n);
+/// 1 where y is positive, and 0 elsewhere
+void note_positive(const float* y, unsigned char* open, std::size_t n);
 
-/// dy becomes 0 where it is -infinity, and s dy elsewhere.
-void relu_backward(float s, float* dy, std::size_t n);
+/// dy becomes s dy where it is open, and 0 elsewhere.
+void relu_backward(float s, const unsigned char* open, float* dy, std::size_t n);
 
 /// dy *= the slope of swish at x
 void swish_backward(const float* x, float* dy, std::size_t n);

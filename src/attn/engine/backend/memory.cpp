@@ -5,6 +5,7 @@
 #include <malloc.h>
 #endif
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -13,6 +14,8 @@ namespace attn::engine {
 namespace {
 
 constexpr std::size_t large_page = std::size_t{2} << 20;
+
+std::atomic<std::size_t> allocations = 0;
 
 /// What is mapped for so many floats: whole large pages, and one more so that the address can be moved to a
 /// multiple.
@@ -40,8 +43,11 @@ float* allocate_floats(std::size_t count) {
   const bool fills_one = count * sizeof(float) >= large_page;
   if (fills_one) madvise(reinterpret_cast<void*>(aligned), bytes - large_page, MADV_HUGEPAGE);  // only a wish
 #endif
+  ++allocations;
   return reinterpret_cast<float*>(aligned);
 }
+
+std::size_t allocations_of_floats() { return allocations; }
 
 void release_floats(float* memory, std::size_t count) {
   if (memory != nullptr) munmap(memory, mapped_bytes(count) - large_page);

@@ -6,8 +6,8 @@
 
 namespace attn::engine {
 
-/// Floats, all 0, at an address divisible by 2 MiB; the system is asked for large pages, which cost far fewer
-/// faults.
+/// Floats, all 0, at an address divisible by 2 MiB. For 2 MiB and more the system is asked for large pages, which
+/// cost far fewer faults; before that, it gets back what the heap does not use.
 /// @param count  how many
 /// @return       where; nullptr for none
 /// @throws std::bad_alloc when there is not enough
@@ -17,5 +17,8 @@ float* allocate_floats(std::size_t count);
 /// @param memory  what allocate_floats() gave, or nullptr
 /// @param count   how many it was asked for
 void release_floats(float* memory, std::size_t count);
+
+/// @return how often memory was given so far
+std::size_t allocations_of_floats();
 
 }  // namespace attn::engine
