@@ -87,6 +87,7 @@ function(attn_chapter name)
     set(labels chapter-${number})
     if(chapter_WHEN_SANITIZED)
       list(APPEND labels long)
+      set(cost 200)  # begins first, so that nobody waits for it alone in the end
     endif()
     if(ATTN_SANITIZE AND chapter_WHEN_SANITIZED)
       set(compare "-DOPTIONS=${chapter_WHEN_SANITIZED}")
@@ -94,7 +95,7 @@ function(attn_chapter name)
     add_test(NAME chapter-${number}.transcript
       COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DCHAPTER=${folder} -DRUN=${run} "${compare}"
               -P ${PROJECT_SOURCE_DIR}/cmake/run_chapter.cmake)
-    set_tests_properties(chapter-${number}.transcript PROPERTIES LABELS "${labels}")
+    set_tests_properties(chapter-${number}.transcript PROPERTIES LABELS "${labels}" COST "${cost}")
   endif()
 
   file(GLOB tasks CONFIGURE_DEPENDS RELATIVE ${folder}/exercises ${folder}/exercises/*.cpp)
