@@ -69,6 +69,7 @@ function(attn_chapter name)
   set(program chapter-${number})
   add_executable(${program} ${folder}/main.cpp)
   target_link_libraries(${program} PRIVATE attn_program)
+  add_dependencies(programs ${program})
   target_compile_options(${program} PRIVATE ${ATTN_QUICK_TO_COMPILE})
   attn_link_up_to(${program} ${number})
 
