@@ -101,9 +101,9 @@ void counting(const Program& program) {
   Table table({"", "all tokens alike", "one by one"});
   table.add({"loss of two batches: 10 for 2 tokens, 6 for 6 tokens", fixed(16.0 / 8.0),
              fixed((10.0 / 2.0 + 6.0 / 6.0) / 2.0)});
-  table.add({"perplexity of two sentences, losses 0.1 0.2 0.1 and 0.3 0.5 0.1 0.4 0.2",
-             fixed(std::exp(sum / count)), fixed(mean_of_exp)});
+  table.add({"perplexity of two sentences, 3 and 5 tokens", fixed(std::exp(sum / count)), fixed(mean_of_exp)});
   table.print(program.out());
+  program.out() << "these sentences have the losses 0.1 0.2 0.1 and 0.3 0.5 0.1 0.4 0.2\n";
 }
 
 // [example]

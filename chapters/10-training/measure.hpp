@@ -22,8 +22,7 @@ namespace attn {
 inline double size_of(const Matrix& X) { return std::sqrt(xt::mean(X * X)()); }
 
 // [central]
-/// How a loss answers to each number of x: the difference between a little above and a little below, by how far
-/// these are apart.
+/// How a loss answers to each number of x, which is moved a little up and a little down.
 inline Matrix central_differences(Matrix& x, const std::function<double()>& loss) {
   const double step = 1e-5;
   Matrix slope(x.shape());
