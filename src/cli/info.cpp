@@ -33,20 +33,21 @@ std::string rms(const Tensor& tensor) {
 void print_tensors(const std::map<std::string, Tensor>& tensors) {
   Table table({"tensor", "shape", "type", "rms"});
   for (const auto& [name, tensor] : tensors) {
-    table.add({name, shape_text(tensor.shape), std::string(tensor.dtype()), rms(tensor)});
+    table.add({printable(name), shape_text(tensor.shape), std::string(tensor.dtype()), rms(tensor)});
   }
   table.print(std::cout);
 }
 
 void print_settings(const SettingTexts& texts) {
-  for (const auto& [name, text] : texts) std::cout << "  " << name << " = " << text << '\n';
+  for (const auto& [name, text] : texts) std::cout << "  " << printable(name) << " = " << printable(text) << '\n';
 }
 
 void print_model(const ModelFile& model, bool tensors) {
   Config config = model.config;
   std::cout << parameter_count(config) << " parameters in " << model.parameters.size() << " tensors\n";
   print_settings(texts_of(model_settings(config)));
-  for (const auto& [name, text] : model.notes) std::cout << "  (" << name << ": " << text << ")\n";
+  for (const auto& [name, text] : model.notes)
+    std::cout << "  (" << printable(name) << ": " << printable(text) << ")\n";
   if (tensors) print_tensors(model.parameters);
 }
 
@@ -99,6 +100,9 @@ int info_command(const fs::path& path, bool tensors) {
 }
 
 int average_command(const fs::path& out, const std::vector<fs::path>& files) {
+  if (fs::exists(fs::symlink_status(out))) {  // such as the first of the models, when OUT was forgotten
+    refuse_input(out.string(), "the name of a new file", "something that is there");
+  }
   std::vector<fs::path> models;
   for (const fs::path& file : files) {
     models.push_back(fs::is_directory(file) ? file / "model.safetensors" : file);

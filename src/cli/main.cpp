@@ -1,4 +1,6 @@
 // The `attn` command.
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
@@ -49,12 +51,23 @@ CLI::App* add_train(CLI::App& app, attn::TrainOptions& options) {
   return train;
 }
 
-/// An option that was given, but as an empty text: perhaps a variable of a script that was never set.
+/// An option that was given, but as an empty text: perhaps a variable of a script that was never set. After
+/// `--folder=` the next option is read as the text.
 void refuse_empty(const CLI::App& app, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (app.count(name) > 0 && app[name]->as<std::string>().empty()) {
-      attn::refuse_input(name, "a text", "an empty one");
+    if (app.count(name) == 0) continue;
+    const auto text = app[name]->as<std::string>();
+    if (text.empty() || text.rfind("--", 0) == 0) {
+      attn::refuse_input(name, "a text", text.empty() ? "an empty one" : text);
     }
+  }
+}
+
+/// Whoever closed a standard stream does not get a model written there: a place that nobody can write to takes its
+/// number.
+void fill_closed_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
   }
 }
 
@@ -140,6 +153,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   try {
     const int status = run(argc, argv);
@@ -148,6 +162,10 @@ int main(int argc, char** argv) {
     return status;
   } catch (const std::bad_alloc&) {
     std::cerr << "attn: wanted more memory than there is\n";
+    return 2;
+  } catch (const fs::filesystem_error& error) {
+    std::cerr << "attn: " << error.path1().string()
+              << ": wanted a path that can be used, got: " << error.code().message() << '\n';
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "attn: " << error.what() << '\n';

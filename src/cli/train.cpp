@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -35,29 +36,56 @@ volatile std::sig_atomic_t asked_to_stop = 0;
 
 volatile std::sig_atomic_t asked_at = 0;
 
-/// The first Ctrl-C ends the training after its update; another one, a second later or more, ends the program.
+/// The first signal ends the training after its update; another one, a second later or more, ends the program.
 void stop_after_this_update(int signal) {
   const auto now = static_cast<std::sig_atomic_t>(std::time(nullptr) & 0xFFFFFF);
   if (asked_to_stop == 0) {
     asked_at = now;
     asked_to_stop = 1;
-  } else if (signal == SIGINT && now != asked_at && now != asked_at + 1) {
-    std::signal(SIGINT, SIG_DFL);
-    std::raise(SIGINT);
+  } else if (now != asked_at && now != asked_at + 1) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
   }
 }
 
-void listen_for_ctrl_c() {
-  struct sigaction action {};
-  action.sa_handler = stop_after_this_update;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
+/// While this lives, Ctrl-C, a closed terminal and SIGTERM end the training after its update. Before and after,
+/// they end the program at once: there is nothing to save.
+class Listening {
+ public:
+  Listening() {
+    struct sigaction action {};
+    action.sa_handler = stop_after_this_update;
+    action.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      sigaction(signals[i], nullptr, &before_[i]);
+      const bool nohup = signals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+      if (!nohup) sigaction(signals[i], &action, nullptr);
+    }
+    std::signal(SIGPIPE, SIG_IGN);  // nobody reads the messages any more; the training goes on
+  }
+  ~Listening() {
+    for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
+    std::signal(SIGPIPE, SIG_DFL);
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, signals.size()> before_{};
+};
 
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+void expect_preset(const std::string& name, const std::string& where) {
+  try {
+    training::preset(name);
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
 }
 
 /// A file of lines `name = value`; what follows a # is a comment. What a line says is tried at once, so that a
@@ -78,7 +106,11 @@ SettingTexts read_settings(const fs::path& path) {
     const auto sign = line.find('=');
     if (sign == std::string::npos) refuse_input(where, "name = value", line);
     const std::string name = trimmed(line.substr(0, sign)), value = trimmed(line.substr(sign + 1));
-    if (name != "preset") apply(known, {{name, value}}, where);
+    if (name == "preset") {
+      expect_preset(value, where);
+    } else {
+      apply(known, {{name, value}}, where);
+    }
     if (!texts.emplace(name, value).second) refuse_input(where, "each setting once", name + " again");
   }
   return texts;
@@ -187,6 +219,15 @@ class Session {
               << " sentences to learn from, " << unseen_.size() << " others to measure on\n";
     start_ = std::chrono::steady_clock::now();
     first_ = trainer_->progress().updates;
+    if (!learn()) return 130;
+    report();
+    return 0;
+  }
+
+ private:
+  /// Whether it came to its end.
+  bool learn() {
+    const Listening listening;
     while (trainer_->progress().updates < plan_.updates && !out_of_patience()) {
       const training::Update update = trainer_->update();
       run_.loss_sum += std::max(0.0, update.loss.sum), run_.loss_tokens += update.loss.tokens;
@@ -194,14 +235,15 @@ class Session {
       if (line_.due()) line_.show(progress(update));
       const bool last = update.number == plan_.updates;
       if (last || update.number % plan_.validate_every == 0) validate(update.number);
-      if (asked_to_stop != 0 && !last) return interrupted();
+      if (asked_to_stop != 0 && !last) {
+        interrupted();
+        return false;
+      }
     }
-    if (!fs::exists(folder_ / "model.safetensors")) validate(trainer_->progress().updates);
-    report();
-    return 0;
+    if (!std::isfinite(run_.best)) validate(trainer_->progress().updates);  // the best went lost
+    return true;
   }
 
- private:
   bool out_of_patience() const { return plan_.patience > 0 && run_.waited >= plan_.patience; }
 
   std::string progress(const training::Update& update) const {
@@ -226,6 +268,10 @@ class Session {
   void validate(std::uint64_t updates) {
     trainer_->swap_average();
     const training::Validation now = training::validate(model_, unseen_, plan_.trainer.tokens);
+    if (!std::isfinite(backend_->sum_of_squares(model_.parameters().values()))) {
+      throw training::Diverged("weights after update " + std::to_string(updates) +
+                               ": wanted numbers, got NaN or infinity");
+    }
     if (!std::isfinite(now.loss)) {
       throw training::Diverged("validation after update " + std::to_string(updates) +
                                ": wanted a finite loss, got " + std::to_string(now.loss));
@@ -250,15 +296,15 @@ class Session {
   void save() {
     saved_after_ = trainer_->progress().updates;
     saved_ = folder_ / training::checkpoint_name(saved_after_);
-    if (!fs::exists(saved_)) training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
+    const bool there = fs::exists(saved_ / "training.safetensors");
+    if (!there) training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
     training::prune(folder_, plan_.keep);
   }
 
-  int interrupted() {
+  void interrupted() {
     save();
     line_.say("Stopped after update " + std::to_string(saved_after_) + ", saved as " + saved_.string() +
               "\nTo go on: attn train --resume " + folder_.string());
-    return 130;
   }
 
   /// What the best model can do, to standard output.
@@ -316,7 +362,7 @@ int go_on(const training::Checkpoint& checkpoint, const Plan& plan, const fs::pa
       refuse_input(folder.string(), "a folder without a training or a model", "one with");
     }
     if (Session::has_best_of(run, checkpoint)) write_file(here, read_file(best));
-  } else if (there.back().filename() != training::checkpoint_name(checkpoint.progress.updates)) {
+  } else if (!there.empty() && there.back().filename() != training::checkpoint_name(checkpoint.progress.updates)) {
     refuse_input(folder.string(), "the newest checkpoint, or another --folder to go on from an older one",
                  training::checkpoint_name(checkpoint.progress.updates));
   }
@@ -345,7 +391,6 @@ int guarded(const fs::path& folder, const F& train) {
 }  // namespace
 
 int train_command(const TrainOptions& options) {
-  listen_for_ctrl_c();
   if (options.resume.empty()) {
     const Plan plan = plan_from(options);
     const fs::path folder = options.folder.empty() ? fs::path("attn-" + name(plan.task.task)) : options.folder;

@@ -104,11 +104,35 @@ TEST_CASE("going on elsewhere from an older checkpoint does not take a later mod
   CHECK(run(on + " --updates 10").status == 0);
   CHECK(has(run("attn info " + other + "/model.safetensors").out, "(updates: 10)"));
   check_refused(on, "other: wanted a folder without a training or a model, got one with");
+  // The best model is of an update that is not there any more.
+  fs::remove_all(scratch / "run/update-00000030");
+  const Result back = run("attn train --resume " + folder + " --updates 20");
+  CHECK(back.status == 0);
+  CHECK_FALSE(has(back.out, "inf"));
+  REQUIRE(run("attn train --resume " + folder + " --updates 30").status == 0);
+  // A checkpoint under another name.
+  fs::create_directories(scratch / "named");
+  fs::copy(scratch / "run/update-00000030", scratch / "named/mine", fs::copy_options::recursive);
+  CHECK(run("attn train --resume " + quoted(scratch / "named/mine") + " --updates 40").status == 0);
   // A checkpoint that was carried off alone.
   fs::create_directories(scratch / "alone");
   fs::copy(scratch / "run/update-00000030", scratch / "alone/update-00000030", fs::copy_options::recursive);
   CHECK(run("attn train --resume " + quoted(scratch / "alone")).status == 0);
   CHECK(fs::exists(scratch / "alone/model.safetensors"));
+}
+
+TEST_CASE("what is in the way is not taken for a checkpoint, and nothing is overwritten") {
+  const Scratch scratch;
+  fs::create_directories(scratch / "run/update-00000010");
+  check_refused("attn train --folder " + quoted(scratch / "run") + quick + "--updates 10 --validate_every 10",
+                "update-00000010: wanted a place where nothing is yet");
+  const std::string other = quoted(scratch / "other");
+  REQUIRE(run("attn train --folder " + other + quick + "--updates 2 --validate_every 1").status == 0);
+  // OUT was forgotten.
+  check_refused("attn average " + other + "/update-00000001/model.safetensors " + other + "/update-00000002",
+                "wanted the name of a new file, got something that is there");
+  CHECK(run("attn info " + other + "/update-00000001").status == 0);
+  CHECK(run("attn info " + other + " >&-").status == 2);
 }
 
 TEST_CASE("two trainings do not share a folder") {
@@ -160,6 +184,8 @@ TEST_CASE(
   refused("# mine\nhats = 2\n", "settings.txt:2: wanted a setting that there is, got hats");
   refused("h = 2\nd_model = wide\n",
           "settings.txt:2: d_model: wanted a whole number from 1 to 16777216, got wide");
+  refused("\npreset = huge\n", "settings.txt:2: preset: wanted one of tiny, small, base, big, got huge");
+  refused("task = \x1B[2J" + std::string(1000, 'x') + "\n", "got \\x1B[2Jxxx");
   refused("h = 3\n", "d_model: wanted a multiple of h = 3, got 32");
   check_refused("attn train --config " + quoted(scratch / "none"), "wanted a file that can be read");
   check_refused("attn train --config /dev/zero", "/dev/zero: wanted a file, or a stream of at most 256 MiB");
@@ -171,6 +197,11 @@ TEST_CASE(
   check_refused("attn train --depth 3", "--depth");
   check_refused("attn train --resume ''", "--resume: wanted a text, got an empty one");
   check_refused("attn train --folder ''", "--folder: wanted a text, got an empty one");
+  check_refused("attn train --folder= --updates=1", "--folder: wanted a text, got --updates=1");
+  check_refused("attn train --adam_epsilon 1e-46", "adam_epsilon: wanted a number that a float can hold");
+  check_refused("attn train --letters 1 --longest 3 --pairs 2147483647 --folder " + quoted(scratch / "new"),
+                "pairs: wanted at most about 3 different sentences");
+  check_refused("attn train --config " + std::string(300, 'x'), "wanted a file that can be read");
   check_refused("attn train --folder /dev/null/x", "/dev/null/x: wanted a folder that can be written");
   check_refused("attn train --resume " + quoted(scratch / "none"), "wanted a run with a checkpoint");
   check_refused("attn info " + quoted(scratch / "none"), "wanted a file that can be read");

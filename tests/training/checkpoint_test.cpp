@@ -244,13 +244,18 @@ TEST_CASE("the newest checkpoints stay, and what a kill left behind goes") {
   fs::create_directories(scratch / "update-1");
   fs::create_directories(scratch / "update-notes.part");
   write_file(scratch / "notes.part", "mine too");
+  write_file(scratch / "model.safetensors-of-mine.part", "mine");
+  fs::create_directories(scratch / "model.safetensors.part");
+  write_file(scratch / "model.safetensors.1.part", "half of one");
   prune(scratch.path(), 2);
   std::vector<std::string> names;
   for (const fs::path& path : checkpoints(scratch.path())) names.push_back(path.filename().string());
   CHECK(names == std::vector<std::string>{"update-00000003", "update-00000004"});
   CHECK_FALSE(fs::exists(scratch / "update-00000009.part"));
   CHECK(fs::exists(scratch / "notes.txt"));
-  for (const char* name : {"update-later", "update-1", "update-notes.part", "notes.part"}) {
+  CHECK_FALSE(fs::exists(scratch / "model.safetensors.1.part"));
+  for (const char* name : {"update-later", "update-1", "update-notes.part", "notes.part",
+                           "model.safetensors-of-mine.part", "model.safetensors.part"}) {
     CHECK(fs::exists(scratch / name));
   }
   CHECK(checkpoints(scratch / "nothing").empty());
@@ -278,6 +283,12 @@ TEST_CASE("the average of 1 and 3 is 2, once") {
   for (const auto& [name, tensor] : mean.parameters) {
     for (const float number : std::get<std::vector<float>>(tensor.values)) CHECK(number == 2.0f);
   }
+  session.model.parameters().set([&](const Parameter& p) {
+    return Matrix(xt::ones<double>({p.rows, p.columns}) * (p.name == "embedding" ? INFINITY : 1.0));
+  });
+  write_model(scratch / "endless", model_file(session.model, *session.backend, {}));
+  CHECK(tests::complaint([&] { average_models({scratch / "endless"}); }) ==
+        (scratch / "endless").string() + ": embedding: wanted numbers, got NaN or infinity");
   Plan plan = small_plan();
   plan.model.dialect.pre_norm = true;
   Session other(plan);

@@ -15,6 +15,11 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A text from outside that does nothing to a terminal.
+/// @param text  any
+/// @return      the same, each control character as its number, such as \x1B
+std::string printable(std::string_view text);
+
 /// Refuses an argument: throws `std::invalid_argument` saying "what: wanted ..., got ...".
 /// @param what    the name of the argument, as the caller knows it
 /// @param wanted  what would have been accepted

@@ -1,6 +1,7 @@
 #include "attn/training/checkpoint.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -86,6 +87,14 @@ std::uint64_t number_of(const std::string& name) {
 bool has_our_name(const fs::path& path) {
   const std::string name = path.filename().string();
   return name == checkpoint_name(number_of(name));
+}
+
+/// model.safetensors or model.safetensors.1, ...: what write_file() puts aside, without ".part".
+bool is_part_of_model(const std::string& name) {
+  const std::string model = "model.safetensors";
+  if (name.rfind(model, 0) != 0) return false;
+  const std::string rest = name.substr(model.size());
+  return rest.empty() || (rest[0] == '.' && rest.find_first_not_of("0123456789", 1) == std::string::npos);
 }
 
 /// What tells the weights of one model from those of another (Fowler, Noll, Vo: FNV-1a).
@@ -219,7 +228,8 @@ void prune(const fs::path& folder, std::size_t keep) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const fs::path whole = entry.path().stem();
-    const bool ours = has_our_name(whole) || whole.string().rfind("model.safetensors", 0) == 0;
+    const bool checkpoint = has_our_name(whole) && entry.is_directory(none);
+    const bool ours = checkpoint || (is_part_of_model(whole.string()) && entry.is_regular_file(none));
     if (ours && entry.path().extension() == ".part") fs::remove_all(entry.path());
   }
   const std::vector<fs::path> all = checkpoints(folder);
@@ -239,6 +249,9 @@ ModelFile average_models(const std::vector<fs::path>& files) {
     }
     for (const auto& [name, tensor] : model.parameters) {
       const auto& numbers = std::get<std::vector<float>>(tensor.values);
+      if (!std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); })) {
+        refuse_input(path.string() + ": " + name, "numbers", "NaN or infinity");
+      }
       std::vector<double>& sum = sums[name];
       sum.resize(numbers.size());
       std::transform(sum.begin(), sum.end(), numbers.begin(), sum.begin(), std::plus<>());

@@ -52,17 +52,18 @@ Pairs make_pairs(const TaskOptions& options, std::size_t count, std::uint64_t se
   std::set<Tokens> taken(unlike.sources.begin(), unlike.sources.end());
   Random random(seed ^ pairs_key);
   Pairs pairs;
-  std::size_t in_vain = 0;
+  std::size_t in_vain = 0;  // draws one behind the other
   while (pairs.size() < count) {
     const Tokens sentence = random_sentence(options, random);
     if (!taken.insert(with_eos(sentence)).second) {
-      if (++in_vain == 1000 + 10 * count) {
+      if (++in_vain == 10000) {
         refuse(unlike.size() > 0 ? "other pairs" : "pairs",
                "at most about " + std::to_string(pairs.size()) + " different sentences of so few letters",
                std::to_string(count));
       }
       continue;
     }
+    in_vain = 0;
     pairs.sources.push_back(with_eos(sentence));
     pairs.targets.push_back(with_eos(answer(options.task, sentence)));
   }

@@ -152,6 +152,9 @@ void complete(Plan& plan) {
            "at least " + std::to_string(longest) + ", as the longest sentence has with its EOS",
            std::to_string(plan.model.learned_positions));
   }
+  if (static_cast<float>(plan.trainer.adam.epsilon) < std::numeric_limits<float>::min()) {
+    refuse("adam_epsilon", "a number that a float can hold, such as 1e-9", exact_text(plan.trainer.adam.epsilon));
+  }
   plan.trainer.schedule.rate(1);
   if (plan.threads > 0) return;
   const bool small = plan.trainer.tokens * plan.model.d_model < worth_sharing;
