@@ -17,7 +17,7 @@ class InputError : public std::runtime_error {
 
 /// A text from outside that does nothing to a terminal.
 /// @param text  any
-/// @return      the same, each control character as its number, such as \x1B
+/// @return      the same, each control character as its number in base 16
 std::string printable(std::string_view text);
 
 /// Refuses an argument: throws `std::invalid_argument` saying "what: wanted ..., got ...".
