@@ -6,6 +6,7 @@
 
 #include "attn/core/random.hpp"
 #include "attn/engine/backend/cpu.hpp"
+#include "attn/engine/backend/memory.hpp"
 #include "matrices.hpp"
 
 using namespace attn;
@@ -132,17 +133,20 @@ TEST_CASE("a loss that is no number stops the training, and names the update") {
 }
 
 TEST_CASE("room is made for the largest batch there can be, before the first") {
-  TrainerOptions options = plain();
-  for (const std::size_t tokens : {std::size_t{9}, std::size_t{50}, std::size_t{4096}}) {
+  Config wide = small();
+  wide.d_model = 64, wide.d_ff = 256;  // a batch takes more than the arena's least block
+  const Pairs pairs = make_pairs({Task::copy, 6, 1, 6}, 500, 1);
+  for (const std::size_t tokens : {1000, 1500}) {
+    TrainerOptions options = plain();
     options.tokens = tokens;
-    options.loss.label_smoothing = 0.1;
-    Bench bench(options);
-    const auto allocations = bench.model.arena().allocations();
-    const auto capacity = bench.model.arena().capacity();
-    CHECK(capacity > 0);
-    while (bench.trainer->progress().epoch < 5) bench.trainer->update();
-    CHECK(bench.model.arena().allocations() == allocations);
-    CHECK(bench.model.arena().capacity() == capacity);
+    options.schedule.d_model = wide.d_model;
+    const auto backend = engine::make_cpu_backend();
+    engine::Transformer model(wide, *backend);
+    Trainer trainer(model, *backend, pairs, options);
+    CHECK(model.arena().capacity() > std::size_t{1} << 20);
+    const std::size_t allocations = engine::allocations_of_floats();
+    while (trainer.progress().epoch < 3) trainer.update();
+    CHECK(engine::allocations_of_floats() == allocations);
   }
 }
 
