@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
     return 2;
   } catch (const fs::filesystem_error& error) {
     std::cerr << "attn: " << error.path1().string()
-              << ": wanted a path that can be used, got: " << error.code().message() << '\n';
+              << ": wanted a path that can be used, got " << error.code().message() << '\n';
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "attn: " << error.what() << '\n';

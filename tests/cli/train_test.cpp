@@ -205,6 +205,7 @@ TEST_CASE(
   check_refused("attn train --folder /dev/null/x", "/dev/null/x: wanted a folder that can be written");
   check_refused("attn train --resume " + quoted(scratch / "none"), "wanted a run with a checkpoint");
   check_refused("attn info " + quoted(scratch / "none"), "wanted a file that can be read");
+  check_refused("attn info " + std::string(300, 'x'), "wanted a path that can be used, got ");
   check_refused("attn info " + quoted(scratch.path()), "wanted a run with a checkpoint, a checkpoint, or a file");
   write_file(scratch / "text", "this is no model, but it is long enough to have a header");
   check_refused("attn info " + quoted(scratch / "text"), "text: wanted ");

@@ -39,7 +39,6 @@ std::size_t Arena::capacity() const {
 void Arena::add_block(std::size_t size) {
   const std::size_t at_least = std::max(size, std::size_t{1} << 20);
   blocks_.push_back({backend_.allocate(at_least), at_least});
-  ++allocations_;
 }
 
 void Arena::release() {

@@ -42,9 +42,6 @@ class Arena {
   /// @param mark  what mark() gave
   void rewind(Mark mark) { block_ = mark.block, used_ = mark.used, taken_ = mark.taken; }
 
-  /// @return how often memory was asked for
-  std::size_t allocations() const { return allocations_; }
-
   /// @return how many floats there are
   std::size_t capacity() const;
 
@@ -60,7 +57,6 @@ class Arena {
   std::vector<Block> blocks_;
   std::size_t block_ = 0, used_ = 0;
   std::size_t taken_ = 0, most_taken_ = 0;  // without what is lost at the ends of blocks
-  std::size_t allocations_ = 0;
 };
 
 }  // namespace attn::engine
