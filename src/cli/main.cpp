@@ -164,8 +164,8 @@ int main(int argc, char** argv) {
     std::cerr << "attn: wanted more memory than there is\n";
     return 2;
   } catch (const fs::filesystem_error& error) {
-    std::cerr << "attn: " << error.path1().string()
-              << ": wanted a path that can be used, got " << error.code().message() << '\n';
+    std::cerr << "attn: " << error.path1().string() << ": wanted a path that can be used, got "
+              << error.code().message() << '\n';
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "attn: " << error.what() << '\n';
