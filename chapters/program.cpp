@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "attn/core/blas.hpp"
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
 #include "attn/core/shape.hpp"
@@ -139,6 +140,7 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
+    use_best_kernels(argv);
     if (app.count("--save") > 0 && folder.empty()) refuse_input("--save", "a folder", "an empty name");
     Silence silence;
     std::ostream nowhere(&silence);

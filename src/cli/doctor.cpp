@@ -1,6 +1,8 @@
 #include <dlfcn.h>
+#include <omp.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -8,6 +10,7 @@
 #include <string>
 
 #include "attn/core/blas.hpp"
+#include "attn/core/table.hpp"
 #include "cli/commands.hpp"
 #include "setup.hpp"
 
@@ -59,6 +62,16 @@ std::string blas_line(const BlasInfo& blas) {
   return line + ", " + blas.file;
 }
 
+std::string processor_line() {
+  const Vectors vectors = processor_vectors();
+  std::string line = vectors == Vectors::unknown ? "" : name(vectors) + ", ";
+  const int visible = omp_get_num_procs(), threads = omp_get_max_threads();
+  line += std::to_string(visible) + (visible == 1 ? " processor, " : " processors, ") + std::to_string(threads) +
+          (threads == 1 ? " thread" : " threads");
+  const double quota = cpu_quota();
+  return std::isfinite(quota) ? line + ", time for " + fixed(quota, 2) + " processors by control group" : line;
+}
+
 /// Asks the driver, if there is one, through its own library; nothing here is linked with CUDA.
 std::string cuda_device() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -86,7 +99,10 @@ int doctor_command() {
   std::cout << "attn " << setup::version << '\n';
   line("compiler", std::string(setup::compiler) + ", " + ATTN_BUILD_TYPE);
   line("xtensor", std::string(setup::xtensor));
+  line("processor", processor_line());
   line("BLAS", blas_line(blas));
+  const std::string wrong = wrong_product(), advice = kernel_advice();
+  line("products", wrong.empty() ? "right" : "WRONG: " + wrong);
   line("CUDA toolkit", setup::cuda_toolkit.empty() ? "not found; needed only for the GPU chapters"
                                                    : std::string(setup::cuda_toolkit));
   line("CUDA device", cuda_device());
@@ -98,7 +114,12 @@ int doctor_command() {
     std::cout << "\nThis BLAS runs threads of its own, which will fight with OpenMP's. Better: "
               << package_for("blas") << ".\n";
   }
-  return 0;
+  if (!advice.empty()) std::cout << '\n' << advice << '\n';
+  if (wrong.empty()) return 0;
+  std::cout
+      << "\nThese kernels compute wrong products. Set OPENBLAS_CORETYPE to another processor family, or install "
+         "another version of the library.\n";
+  return 1;
 }
 
 }  // namespace attn

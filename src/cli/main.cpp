@@ -6,9 +6,11 @@
 #include <exception>
 #include <iostream>
 
+#include "attn/core/blas.hpp"
 #include "attn/core/errors.hpp"
 #include "attn/training/plan.hpp"
 #include "cli/commands.hpp"
+#include "cli/machine.hpp"
 #include "setup.hpp"
 
 namespace {
@@ -136,7 +138,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  attn::use_available_threads();
   if (*doctor) return attn::doctor_command();
+  if (*train || *bench) attn::check_products();
   if (*train) {
     refuse_empty(*train, {"--preset", "--config", "--folder", "--resume"});
     return attn::train_command(training);
@@ -156,6 +160,7 @@ int main(int argc, char** argv) {
   fill_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   try {
+    attn::use_best_kernels(argv);
     const int status = run(argc, argv);
     std::cout.flush();
     if (!std::cout) attn::refuse_input("standard output", "a place that can be written", "an error");

@@ -284,6 +284,106 @@ TEST_CASE("the variance is taken in two passes") {
   }
 }
 
+// The formula in long double, which holds every square of a float.
+TEST_CASE("layer norm of rows from the smallest to the largest floats, and its gradient") {
+  using Number = long double;
+  const std::vector<Matrix> rows = {{{1e30, 2e30, 3e30, 4e30}},      {{-3.4e38, 3.4e38, 1e38, -2e38}},
+                                    {{1e19, -2e19, 3e19, 5e19}},     {{3e38, 3.1e38, 3.2e38, 3.3e38}},
+                                    {{1e-12, 2e-12, -3e-12, 4e-12}}, {{1e-30, 2e-30, -3e-30, 4e-30}}};
+  for (const auto& backend : backends()) {
+    for (const auto form : {attn::NormForm::standard, attn::NormForm::annotated}) {
+      for (const float epsilon : {1e-6f, 0.0f}) {
+        for (const Matrix& row : rows) {
+          const Matrix X = in_float(row), g = in_float({{.5, -2, 1, 3}}), b = in_float({{1, 2, -3, .5}}),
+                       dY = in_float({{1, -.5, 2, .25}});
+          Number mean = 0, squares = 0, plain = 0, normed = 0;
+          for (std::size_t i = 0; i < 4; ++i) mean += X(0, i) / Number(4);
+          for (std::size_t i = 0; i < 4; ++i) squares += (X(0, i) - mean) * (X(0, i) - mean);
+          const bool standard = form == attn::NormForm::standard;
+          const Number deviation = std::sqrt(squares / (standard ? 4 : 3));
+          const Number divisor = standard ? std::sqrt(squares / 4 + Number(epsilon)) : deviation + Number(epsilon);
+          for (std::size_t i = 0; i < 4; ++i) {
+            plain += dY(0, i) * g(0, i), normed += dY(0, i) * g(0, i) * (X(0, i) - mean) / divisor;
+          }
+          Matrix Y = X, dX = X, dG = X;
+          for (std::size_t i = 0; i < 4; ++i) {
+            const Number z = (X(0, i) - mean) / divisor;
+            const Number slope = standard ? normed / (4 * divisor) : normed / (3 * deviation);
+            Y(0, i) = static_cast<double>(z * g(0, i) + b(0, i));
+            dG(0, i) = static_cast<double>(z * dY(0, i));
+            dX(0, i) = static_cast<double>((dY(0, i) * g(0, i) - plain / 4) / divisor - slope * z);
+          }
+          INFO("a row that begins with " << X(0, 0) << ", epsilon " << epsilon);
+          const Held x(*backend, X, 0), gamma(*backend, g, 0), beta(*backend, b, 0), y(*backend, X, 0),
+              stats(*backend, Matrix({1, 2}), 0), dy(*backend, dY, 0), dx(*backend, X, 0),
+              dgamma(*backend, Matrix({{0, 0, 0, 0}}), 0), dbeta(*backend, Matrix({{0, 0, 0, 0}}), 0);
+          backend->norm(x.view(), gamma.data(), beta.data(), {form, epsilon}, y.view(), stats.data());
+          tests::check_near(y.matrix(), Y, 1e-5);
+          backend->norm_backward(x.view(), gamma.data(), {form, epsilon}, stats.data(), dy.view(), dx.view(),
+                                 false, dgamma.data(), dbeta.data());
+          tests::check_near(dgamma.matrix(), dG, 1e-5);
+          tests::check_near(dbeta.matrix(), dY, 1e-7);
+          const double largest =
+              std::max(2e-34, xt::amax(xt::abs(dX))());  // denormal numbers count as 0
+          tests::check_near(Matrix(dx.matrix() / largest), Matrix(dX / largest), 1e-4);
+        }
+      }
+    }
+  }
+}
+
+// By OpenBLAS issue 2526 and others: the bits of a product may depend on how many threads share it.
+TEST_CASE("a product has the same bits for any number of threads") {
+  const int before = omp_get_max_threads();
+  Random random(21);
+  const std::size_t shapes[][3] = {{1024, 64, 512}, {515, 300, 129}, {259, 700, 200},
+                                   {100, 64, 1100}, {32, 512, 2048}, {1, 256, 5000},
+                                   {12500, 8, 96},  {2, 40, 700},    {97, 100, 97}};
+  for (const auto& backend : backends()) {
+    for (const auto& [n, k, m] : shapes) {
+      for (const bool turned : {false, true}) {
+        const Matrix A = random.normal_matrix(turned ? k : n, turned ? n : k), B = random.normal_matrix(k, m);
+        const Held a(*backend, A), b(*backend, B), c(*backend, Matrix(xt::zeros<double>({n, m})));
+        std::vector<float> one;
+        for (const int threads : {1, 2, 3, 5, 16}) {
+          omp_set_num_threads(threads);
+          backend->product(a.view(), turned ? Turned::yes : Turned::no, b.view(), Turned::no, c.view(), false);
+          std::vector<float> got(n * m);
+          backend->download(c.view(), got);
+          if (threads == 1) one = got;
+          INFO(n << " x " << k << " x " << m << ", " << threads << " threads");
+          CHECK(got == one);
+        }
+      }
+    }
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_CASE("denormal numbers count as 0 in a backend, and the caller's own arithmetic keeps them") {
+  const double tiny = 1e-39;
+  volatile float denormal = 1e-39f;
+  for (const auto& backend : backends()) {
+    const Held x(*backend, {{tiny, 1.0}}), y(*backend, {{0.0, 0.0}}), ones(*backend, {{1.0}, {1.0}});
+    backend->add(x.view(), y.view());
+    CHECK(y.matrix()(0, 0) == 0.0);
+    CHECK(y.matrix()(0, 1) == 1.0);
+    const Held identity(*backend, {{1.0, 0.0}, {0.0, 1.0}}), z(*backend, {{5.0, 5.0}, {5.0, 5.0}}),
+        two(*backend, {{tiny, 1.0}, {1.0, tiny}});
+    backend->product(two.view(), Turned::no, identity.view(), Turned::no, z.view(), false);
+    tests::check_same(z.matrix(), {{0.0, 1.0}, {1.0, 0.0}});
+    // A gradient that has become 0: the mean decays to 0 and does not stay denormal.
+    const Held theta(*backend, {{1.0}}), gradient(*backend, {{0.0}}), mean(*backend, {{1.2e-38}}),
+        square(*backend, {{1.19e-38}});
+    for (unsigned t = 1; t <= 3; ++t) {
+      backend->adam({1e-3, 0.9, 0.98, 1e-9, t, 1.0}, theta.view(), gradient.view(), mean.view(), square.view());
+    }
+    CHECK(mean.matrix()(0, 0) == 0.0);
+    CHECK(square.matrix()(0, 0) == 0.0);
+    CHECK(denormal / 2.0f > 0.0f);
+  }
+}
+
 // By loops: dV = D^T dO, dA = (dO V^T) F, dS = A (dA - rowsum(dA A)) / sqrt(d_k), dQ = dS K, dK = dS^T Q.
 TEST_CASE("attention and its gradients, of two sentences and two heads, with dropout and without, causal or not") {
   for (const auto& backend : backends()) {

@@ -1,10 +1,26 @@
 #include "attn/core/blas.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
+#include <vector>
 
-extern "C" void cblas_dgemm();  // only its address is taken here
+#include "attn/core/errors.hpp"
+
+// The interface of CBLAS, whose numbers are the same in every library; the headers of two of them clash.
+extern "C" {
+void cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float* a,
+                 int lda, const float* b, int ldb, float beta, float* c, int ldc);
+void cblas_dgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha, const double* a,
+                 int lda, const double* b, int ldb, double beta, double* c, int ldc);
+}
 
 namespace attn {
 namespace {
@@ -13,6 +29,83 @@ namespace {
 template <typename Function>
 Function* find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+constexpr const char* kernel_variable = "OPENBLAS_CORETYPE";
+
+// ---- Products, compared with plain loops ------------------------------------------------------------------
+
+void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, const float* a, int lda, const float* b,
+          int ldb, float* c) {
+  cblas_sgemm(101, transpose_a ? 112 : 111, transpose_b ? 112 : 111, m, n, k, 1.0f, a, lda, b, ldb, 1.0f, c, n);
+}
+
+void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, const double* a, int lda, const double* b,
+          int ldb, double* c) {
+  cblas_dgemm(101, transpose_a ? 112 : 111, transpose_b ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 1.0, c, n);
+}
+
+/// Numbers from -1 to 1 without a pattern.
+template <class T>
+std::vector<T> scattered(std::size_t count, std::size_t seed) {
+  std::vector<T> numbers(count);
+  std::size_t state = seed;
+  for (T& number : numbers) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    number = static_cast<T>(static_cast<double>(state >> 40) / 8388608.0 - 1.0);
+  }
+  return numbers;
+}
+
+/// The largest distance of C + op(A) op(B) from the same sum in plain loops.
+template <class T>
+double error_of_product(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k) {
+  const std::vector<T> a = scattered<T>(m * k, 1), b = scattered<T>(k * n, 2);
+  std::vector<T> c = scattered<T>(m * n, 3);
+  std::vector<double> wanted(c.begin(), c.end());
+  const std::size_t a_row = transpose_a ? 1 : k, a_column = transpose_a ? m : 1;
+  const std::size_t b_row = transpose_b ? 1 : n, b_column = transpose_b ? k : 1;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t l = 0; l < k; ++l) {
+      const double factor = a[i * a_row + l * a_column];
+      for (std::size_t j = 0; j < n; ++j) wanted[i * n + j] += factor * b[l * b_row + j * b_column];
+    }
+  }
+  const auto whole = [](std::size_t x) { return static_cast<int>(x); };
+  gemm(transpose_a, transpose_b, whole(m), whole(n), whole(k), a.data(), whole(transpose_a ? m : k), b.data(),
+       whole(transpose_b ? k : n), c.data());
+  double worst = 0.0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const double error = std::abs(static_cast<double>(c[i]) - wanted[i]);
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+  }
+  return worst;
+}
+
+template <class T>
+std::string wrong_product_of(const char* function, double allowed) {
+  // Whole blocks of the kernels and their ends: few and many rows, one panel of k and several.
+  constexpr std::array<std::array<std::size_t, 3>, 4> shapes = {
+      {{33, 49, 67}, {5, 3, 130}, {96, 64, 32}, {18, 35, 700}}};
+  for (const auto& [m, n, k] : shapes) {
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        const double error = error_of_product<T>(transpose_a, transpose_b, m, n, k);
+        if (error <= allowed * std::sqrt(static_cast<double>(k))) continue;
+        std::ostringstream text;
+        text.imbue(std::locale::classic());
+        text << function << " of " << m << " x " << k << (transpose_a ? " (transposed)" : "") << " times " << k
+             << " x " << n << (transpose_b ? " (transposed)" : "") << " is off by " << error;
+        return text.str();
+      }
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -40,6 +133,82 @@ BlasInfo blas_info() {
 void leave_threads_to_callers() {
   if (blas_info().threading != "pthread") return;
   if (auto* set_threads = find<void(int)>("openblas_set_num_threads")) set_threads(1);
+}
+
+Vectors kernel_vectors(const std::string& kernel) {
+  struct Family {
+    Vectors vectors;
+    std::vector<const char*> kernels;
+  };
+  static const std::vector<Family> families = {
+      {Vectors::sse,
+       {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Nano", "Opteron", "Opteron_SSE3",
+        "Barcelona", "Bobcat"}},
+      {Vectors::avx, {"Sandybridge", "Bulldozer", "Piledriver", "Steamroller", "Excavator"}},
+      {Vectors::avx2, {"Haswell", "Zen"}},
+      {Vectors::avx512, {"SkylakeX", "Cooperlake", "SapphireRapids"}}};
+  for (const Family& family : families) {
+    for (const char* known : family.kernels) {
+      if (kernel == known) return family.vectors;
+    }
+  }
+  return Vectors::unknown;
+}
+
+std::string kernel_for(Vectors vectors, bool amd) {
+  switch (vectors) {
+    case Vectors::unknown:
+      return "";
+    case Vectors::sse:
+      return "Nehalem";
+    case Vectors::avx:
+      return "Sandybridge";
+    case Vectors::avx2:
+      return amd ? "Zen" : "Haswell";
+    case Vectors::avx512:
+      return "SkylakeX";
+  }
+  return "";
+}
+
+std::string kernel_advice(const BlasInfo& info, Vectors processor, bool amd, const std::string& chosen) {
+  const Vectors used = kernel_vectors(info.kernel);
+  if (used == Vectors::unknown || processor == Vectors::unknown || used >= processor) return "";
+  const std::string best = kernel_for(processor, amd);
+  const std::string what = info.library + " uses its " + info.kernel + " kernels (" + name(used) +
+                           "), but this processor has " + name(processor) +
+                           ": products are slower than they could be. ";
+  if (chosen.empty()) return what + "Set OPENBLAS_CORETYPE=" + best + ", or install a newer OpenBLAS.";
+  return what + "OPENBLAS_CORETYPE=" + chosen + " asks for them; OPENBLAS_CORETYPE=" + best +
+         " would use the processor.";
+}
+
+std::string kernel_advice() {
+  return kernel_advice(blas_info(), processor_vectors(), is_amd(), environment(kernel_variable));
+}
+
+std::string wrong_product() {
+  const std::string wrong = wrong_product_of<float>("sgemm", 1e-5);
+  return wrong.empty() ? wrong_product_of<double>("dgemm", 1e-13) : wrong;
+}
+
+void use_best_kernels(char** argv) {
+  const Vectors processor = processor_vectors(), used = kernel_vectors(blas_info().kernel);
+  if (processor != Vectors::unknown && used > processor) {
+    refuse_input(std::string(kernel_variable) + "=" + environment(kernel_variable),
+                 "kernels for " + name(processor) + ", which this processor has", "kernels for " + name(used));
+  }
+#ifdef __linux__
+  if (!environment(kernel_variable).empty() || kernel_advice().empty()) return;
+  const std::string best = kernel_for(processor_vectors(), is_amd());
+  if (setenv(kernel_variable, best.c_str(), 1) != 0) return;  // set now, so the new process does not start another
+  std::error_code none;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
+  if (!none) execv(self.c_str(), argv);
+  unsetenv(kernel_variable);
+#else
+  (void)argv;
+#endif
 }
 
 }  // namespace attn

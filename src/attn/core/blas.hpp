@@ -1,8 +1,10 @@
 /// @file
-/// @brief Which BLAS library does the matrix products.
+/// @brief Which BLAS library does the matrix products, whether it uses the processor, and whether it is right.
 #pragma once
 
 #include <string>
+
+#include "attn/core/processor.hpp"
 
 namespace attn {
 
@@ -20,8 +22,45 @@ struct BlasInfo {
 /// @return what it answers
 BlasInfo blas_info();
 
-/// Keeps a BLAS library that has threads of its own from starting them, for whoever calls it from many threads.
+/// Keeps a BLAS library that has threads of its own from starting them, for a caller that has threads already.
 /// One that shares OpenMP's does so by itself.
 void leave_threads_to_callers();
+
+/// @param kernel  what BlasInfo::kernel says, such as "Haswell"
+/// @return        the vectors that these kernels of OpenBLAS use; `unknown` for a name that is not known here
+Vectors kernel_vectors(const std::string& kernel);
+
+/// The value of OPENBLAS_CORETYPE that makes OpenBLAS use a processor.
+/// @param vectors  what the processor has
+/// @param amd      whether AMD made it
+/// @return         such as "SkylakeX"; empty for `unknown`
+std::string kernel_for(Vectors vectors, bool amd);
+
+/// Whether OpenBLAS leaves a part of the processor unused, and what to do about it. OpenBLAS chooses its kernels
+/// by a list of processors, and takes its slowest ones for some that are newer than the list.
+/// @param info       what the library says about itself
+/// @param processor  what the processor has
+/// @param amd        whether AMD made it
+/// @param chosen     the value of OPENBLAS_CORETYPE; empty if it is not set
+/// @return           sentences for the user; empty when there is nothing to say
+/// @see OpenMathLib/OpenBLAS, issue 4267
+std::string kernel_advice(const BlasInfo& info, Vectors processor, bool amd, const std::string& chosen);
+
+/// kernel_advice() for this process.
+/// @return sentences for the user; empty when there is nothing to say
+std::string kernel_advice();
+
+/// Compares products of small matrices, with shapes that end in the middle of a vector, with plain loops in
+/// double. It takes a few milliseconds.
+/// @return what is wrong, such as "sgemm of 33 x 67 times 67 x 49 is off by 0.3"; empty when all is right
+std::string wrong_product();
+
+/// Starts this program again with OPENBLAS_CORETYPE set when OpenBLAS leaves a part of the processor unused and
+/// the user has not set that variable. Call it first in main(), before any thread is started: OpenBLAS chooses its
+/// kernels when it is loaded, and cannot choose again. Returns when there is nothing to change, or when the
+/// program cannot be started again. Only Linux is supported; elsewhere it returns.
+/// @param argv  the program's arguments
+/// @throws InputError when the user asks for kernels that the processor cannot run
+void use_best_kernels(char** argv);
 
 }  // namespace attn

@@ -1,5 +1,6 @@
 #include "attn/engine/batch.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "attn/core/errors.hpp"
@@ -23,6 +24,14 @@ void add_sentence(Packed& packed, const Tokens& tokens, std::size_t length, std:
   }
   packed.segments.push_back({packed.tokens.size(), length});
   packed.tokens.insert(packed.tokens.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(length));
+}
+
+/// Marks padding among the tokens that are left.
+void hide_padding(Packed& packed, int pad) {
+  if (std::find(packed.tokens.begin(), packed.tokens.end(), pad) == packed.tokens.end()) return;
+  packed.hidden.resize(packed.tokens.size());
+  std::transform(packed.tokens.begin(), packed.tokens.end(), packed.hidden.begin(),
+                 [&](int token) { return static_cast<unsigned char>(token == pad ? 1 : 0); });
 }
 
 int start_token(const Config& config) {
@@ -61,6 +70,8 @@ Batch pack(const Config& config, std::span<const Tokens> sources, std::span<cons
     }
   }
   batch.target = std::move(target.tokens);
+  hide_padding(batch.source, config.pad);
+  hide_padding(batch.input, config.pad);
   return batch;
 }
 

@@ -15,6 +15,8 @@ namespace attn::engine {
 struct Packed {
   std::vector<int> tokens;        ///< of all sentences, one behind the other
   std::vector<Segment> segments;  ///< where each begins, and how long it is
+  std::vector<unsigned char>
+      hidden;  ///< 1 for padding inside a sentence, which is hidden as a key; empty for none
 };
 
 /// Pairs of sentences, ready for a model.
@@ -27,7 +29,8 @@ struct Batch {
   std::size_t size() const { return source.segments.size(); }
 };
 
-/// Packs pairs of sentences. Padding at the end of a sentence is left away.
+/// Packs pairs of sentences. Padding at the end of a sentence is left away. Padding before other tokens keeps its
+/// place: it is hidden as a key, and computed as a query like any other token, as in the reference.
 /// @param config   says what padding is, and how a target begins
 /// @param sources  the source sentences
 /// @param targets  as many target sentences

@@ -85,8 +85,7 @@ Attention::Attention(const Parameters& parameters, const Config& config, const s
       answering_(parameters, name + ".W_K", name + ".b_K", cross ? 2 : 1),
       output_(parameters, name + ".W_O", name + ".b_O") {}
 
-View Attention::forward(Pass& pass, View x, std::span<const Segment> queries, View memory,
-                        std::span<const Segment> keys, bool causal) {
+View Attention::forward(Pass& pass, View x, const Packed& queries, View memory, const Packed& keys, bool causal) {
   x_ = x, made_by_ = pass.made.by, memory_ = memory;
   projected_ = asking_.forward(pass, x);  // Q, or Q|K|V
   answered_ = cross_ ? answering_.forward(pass, memory) : View();
@@ -94,7 +93,8 @@ View Attention::forward(Pass& pass, View x, std::span<const Segment> queries, Vi
   Q_ = projected_.columns_from(0, d);
   K_ = cross_ ? answered_.columns_from(0, d) : projected_.columns_from(d, d);
   V_ = cross_ ? answered_.columns_from(d, d) : projected_.columns_from(2 * d, d);
-  plan_ = {queries, keys, h_, causal, pass.take_sites(queries, drops_, static_cast<std::uint32_t>(h_))};
+  const DropoutAt dropout = pass.take_sites(queries.segments, drops_, static_cast<std::uint32_t>(h_));
+  plan_ = {queries.segments, keys.segments, h_, causal, dropout, keys.hidden};
   const View f = pass.arena.matrix(x.rows, d);
   const Arena::Mark mark = pass.arena.mark();
   const View concat = pass.arena.matrix(x.rows, d);

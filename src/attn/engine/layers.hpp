@@ -145,13 +145,12 @@ class Attention {
 
   /// @param pass     the pass
   /// @param x        what asks, shape (queries, d), as the pass's maker has just made it
-  /// @param queries  its sentences
+  /// @param queries  its sentences; they must live until the backward pass
   /// @param memory   what is asked, shape (keys, d); x itself in self-attention
-  /// @param keys     its sentences
+  /// @param keys     its sentences; they must live as long
   /// @param causal   whether a token sees only itself and those before it
   /// @return         shape (queries, d), without the last bias
-  View forward(Pass& pass, View x, std::span<const Segment> queries, View memory, std::span<const Segment> keys,
-               bool causal);
+  View forward(Pass& pass, View x, const Packed& queries, View memory, const Packed& keys, bool causal);
 
   /// The place of x serves for other things first; then x is made again.
   /// @param pass     the pass

@@ -37,9 +37,10 @@ struct Transformer::EncoderLayer {
         feed_forward(parameters, config, name + ".feed_forward"),
         around_feed_forward(parameters, config, name + ".feed_forward") {}
 
-  View forward(Pass& pass, View x, std::span<const Segment> segments) {
+  View forward(Pass& pass, View x, const Packed& side) {
+    const std::span<const Segment> segments = side.segments;
     const View z = around_self.before(pass, x);
-    const View f = self.forward(pass, z, segments, z, segments, false);
+    const View f = self.forward(pass, z, side, z, side, false);
     const View y = around_self.after(pass, x, f, self.output_bias(), segments);
     const View g = feed_forward.forward(pass, around_feed_forward.before(pass, y), segments);
     return around_feed_forward.after(pass, y, g, feed_forward.output_bias(), segments);
@@ -70,12 +71,12 @@ struct Transformer::DecoderLayer {
         feed_forward(parameters, config, name + ".feed_forward"),
         around_feed_forward(parameters, config, name + ".feed_forward") {}
 
-  View forward(Pass& pass, View x, std::span<const Segment> segments, View memory,
-               std::span<const Segment> sources, bool causal) {
+  View forward(Pass& pass, View x, const Packed& side, View memory, const Packed& source, bool causal) {
+    const std::span<const Segment> segments = side.segments;
     const View z = around_self.before(pass, x);
-    const View f = self.forward(pass, z, segments, z, segments, causal);
+    const View f = self.forward(pass, z, side, z, side, causal);
     const View y = around_self.after(pass, x, f, self.output_bias(), segments);
-    const View g = cross.forward(pass, around_cross.before(pass, y), segments, memory, sources, false);
+    const View g = cross.forward(pass, around_cross.before(pass, y), side, memory, source, false);
     const View w = around_cross.after(pass, y, g, cross.output_bias(), segments);
     const View k = feed_forward.forward(pass, around_feed_forward.before(pass, w), segments);
     return around_feed_forward.after(pass, w, k, feed_forward.output_bias(), segments);
@@ -207,14 +208,14 @@ View Transformer::final_norm(Pass& pass, std::size_t stack, View x) {
 
 View Transformer::encode(Pass& pass, const Batch& batch) {
   View x = embed(pass, source_, batch.source);
-  for (EncoderLayer& layer : encoder_) x = layer.forward(pass, x, batch.source.segments);
+  for (EncoderLayer& layer : encoder_) x = layer.forward(pass, x, batch.source);
   return final_norm(pass, 0, x);
 }
 
 View Transformer::decode(Pass& pass, const Batch& batch, View memory) {
   View x = embed(pass, target_, batch.input);
   for (DecoderLayer& layer : decoder_) {
-    x = layer.forward(pass, x, batch.input.segments, memory, batch.source.segments, !look_ahead_);
+    x = layer.forward(pass, x, batch.input, memory, batch.source, !look_ahead_);
   }
   return final_norm(pass, 1, x);
 }

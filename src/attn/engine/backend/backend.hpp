@@ -38,11 +38,12 @@ struct DropoutAt {
 
 /// Which queries look at which keys: sentence by sentence, head by head.
 struct AttentionPlan {
-  std::span<const Segment> queries;  ///< the rows of Q of each sentence
-  std::span<const Segment> keys;     ///< the rows of K and V of the same sentence
-  std::size_t h = 1;                 ///< how many heads
-  bool causal = false;               ///< query i sees the keys up to i only
-  DropoutAt dropout;                 ///< on the weights; head i has the site `dropout.site + i`
+  std::span<const Segment> queries;              ///< the rows of Q of each sentence
+  std::span<const Segment> keys;                 ///< the rows of K and V of the same sentence
+  std::size_t h = 1;                             ///< how many heads
+  bool causal = false;                           ///< query i sees the keys up to i only
+  DropoutAt dropout;                             ///< on the weights; head i has the site `dropout.site + i`
+  std::span<const unsigned char> hidden_keys{};  ///< for each row of K, 1 where nobody looks at it; empty for none
 };
 
 /// How a norm is taken.

@@ -11,37 +11,32 @@
 #include "attn/engine/backend/gemm.hpp"
 #include "attn/engine/backend/kernels.hpp"
 #include "attn/engine/backend/memory.hpp"
+#include "attn/engine/backend/parallel.hpp"
+#include "attn/engine/backend/wide_norm.hpp"
 
 namespace attn::engine {
 namespace {
-
-std::size_t threads_now() { return static_cast<std::size_t>(omp_get_max_threads()); }
-
-/// Work shared out evenly: f(first, last, thread) once on each thread that has any.
-template <class F>
-void share_out(std::size_t count, const F& f) {
-#pragma omp parallel
-  {
-    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    const std::size_t first = count * thread / threads, last = count * (thread + 1) / threads;
-    if (first < last) f(first, last, thread);
-  }
-}
 
 float* row(View x, std::size_t i) { return x.data + i * x.stride; }
 
 /// A row whose memory holds bytes.
 unsigned char* bytes_of(View x, std::size_t i) { return reinterpret_cast<unsigned char*>(row(x, i)); }
 
-/// Rows shared out evenly; a lone row, such as all gradients, in pieces. f(row, first column, how many, thread).
+// Where rows are cut: vectors hold the same numbers whatever the number of threads.
+constexpr std::size_t lane_grain = 64, lone_row_grain = 1024;
+
+/// The rows of a matrix, or the numbers of a lone row such as all gradients, on all threads:
+/// f(row, first column, how many).
 template <class F>
-void share_out_rows(View x, const F& f) {
-  const bool lone = x.rows == 1;
-  share_out(lone ? x.columns : x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
-    if (lone) return f(0, first, last - first, thread);
-    for (std::size_t i = first; i < last; ++i) f(i, 0, x.columns, thread);
-  });
+void parallel_rows(View x, const F& f) {
+  if (x.rows == 1) {
+    parallel_for(x.columns, lone_row_grain,
+                 [&](std::size_t first, std::size_t last, std::size_t) { f(0, first, last - first); });
+  } else {
+    parallel_for(x.rows, 1, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i) f(i, 0, x.columns);
+    });
+  }
 }
 
 /// Room to work in for each thread. It is made before the threads set out: if one of them ran out of memory,
@@ -57,7 +52,7 @@ class Room {
   void make(std::size_t count) {
     constexpr std::size_t line = 16;  // floats: no two threads in one cache line
     each_ = (count + line - 1) / line * line;
-    std::size_t size = each_ * threads_now();
+    std::size_t size = each_ * most_threads();
     if (size <= size_) return;
     size = std::max(size, size_ + size_ / 2);  // who asks for a bit more will ask again
     release_floats(memory_, size_);
@@ -143,6 +138,7 @@ struct Head {
     result = {room + 3 * all, n_q, Q.columns, Q.columns};
     factors = result.data + n_q * Q.columns;
     scale = 1.0f / std::sqrt(static_cast<float>(Q.columns));
+    if (!plan.hidden_keys.empty()) hidden = plan.hidden_keys.subspan(plan.keys[sentence].start, n_k);
   }
 
   /// How much room that is for the largest.
@@ -168,16 +164,22 @@ struct Head {
   View result;     // of the shape of Q: what the head gave, then the gradient of Q
   float* factors;  // of dropout, for a row of A
   float scale;
+  std::span<const unsigned char> hidden;  // for each key, whether nobody looks at it; empty if all may be seen
 };
 
 class CpuBackend : public Backend {
  public:
   std::string name() const override {
     const BlasInfo blas = blas_info();
-    return blas.library + ", " + blas.kernel + " kernels, " + std::to_string(threads_now()) + " threads";
+    return blas.library + ", " + blas.kernel + " kernels, " + std::to_string(most_threads()) + " threads";
   }
 
-  void set_work(CpuWork work) { products_only_ = work == CpuWork::products_only; }
+  void set_work(CpuWork work) {
+    products_only_ = work != CpuWork::all;
+    cutting_ = work == CpuWork::even_products      ? Cutting::even
+               : work == CpuWork::library_products ? Cutting::library
+                                                   : Cutting::blocks;
+  }
 
   void pretend(bool on) override { pretends_ = on; }
 
@@ -195,28 +197,28 @@ class CpuBackend : public Backend {
 
   void copy(View from, View to) override {
     if (idle()) return;
-    share_out_rows(from, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+    parallel_rows(from, [&](std::size_t i, std::size_t first, std::size_t count) {
       std::copy_n(row(from, i) + first, count, row(to, i) + first);
     });
   }
 
   void zero(View x) override {
     if (idle()) return;
-    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+    parallel_rows(x, [&](std::size_t i, std::size_t first, std::size_t count) {
       std::fill_n(row(x, i) + first, count, 0.0f);
     });
   }
 
   void add(View x, View y) override {
     if (idle()) return;
-    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+    parallel_rows(x, [&](std::size_t i, std::size_t first, std::size_t count) {
       kernels::add(row(x, i) + first, row(y, i) + first, count);
     });
   }
 
   void blend(double share, View x, View y) override {
     if (idle()) return;
-    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+    parallel_rows(x, [&](std::size_t i, std::size_t first, std::size_t count) {
       kernels::blend(static_cast<float>(share), row(x, i) + first, row(y, i) + first, count);
     });
   }
@@ -230,19 +232,19 @@ class CpuBackend : public Backend {
              std::to_string(n) + "x" + std::to_string(k) + " times " + std::to_string(k_too) + "x" +
                  std::to_string(m) + " into " + std::to_string(C.rows) + "x" + std::to_string(C.columns));
     }
-    if (!pretends_) parallel_gemm(A, a, B, b, C, add);
+    if (!pretends_) parallel_gemm(A, a, B, b, C, add, cutting_);
   }
 
   void add_bias(View x, const float* bias) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+    parallel_for(x.rows, 1, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = first; i < last; ++i) kernels::add(bias, row(x, i), x.columns);
     });
   }
 
   void add_column_sums(View dy, float* dbias) override {
     if (idle()) return;
-    share_out(dy.columns, [&](std::size_t first, std::size_t last, std::size_t) {
+    parallel_for(dy.columns, lane_grain, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = 0; i < dy.rows; ++i) kernels::add(row(dy, i) + first, dbias + first, last - first);
     });
   }
@@ -260,7 +262,7 @@ class CpuBackend : public Backend {
 
   void note_open(View y, View open) override {
     if (idle()) return;
-    share_out_rows(y, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+    parallel_rows(y, [&](std::size_t i, std::size_t first, std::size_t count) {
       kernels::note_positive(row(y, i) + first, bytes_of(open, i) + first, count);
     });
   }
@@ -269,7 +271,7 @@ class CpuBackend : public Backend {
     if (activation == Activation::relu) {
       if (idle()) return;
       const auto kept = static_cast<float>(1.0 / (1.0 - dropout.p));
-      share_out_rows(dy, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t) {
+      parallel_rows(dy, [&](std::size_t i, std::size_t first, std::size_t count) {
         kernels::relu_backward(kept, bytes_of(x, i) + first, row(dy, i) + first, count);
       });
       return;
@@ -298,7 +300,7 @@ class CpuBackend : public Backend {
 
   void norm(View x, const float* gamma, const float* beta, NormForm form, View y, float* stats) override {
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t) {
+    parallel_for(x.rows, 1, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = first; i < last; ++i) norm_row(x, i, gamma, beta, form, y, stats);
     });
   }
@@ -315,21 +317,22 @@ class CpuBackend : public Backend {
                      float* dgamma, float* dbeta) override {
     if (idle()) return;
     const std::size_t d = x.columns;
-    float* partial = partial_sums(2 * d);
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
-      float* own = partial + thread * 2 * d;
-      for (std::size_t i = first; i < last; ++i) {
-        const float mean = stats[2 * i], inverse = stats[2 * i + 1];
-        const auto sums =
-            kernels::norm_backward_sums(row(x, i), mean, inverse, gamma, row(dy, i), own, own + d, d);
-        kernels::norm_backward(row(x, i), mean, inverse, gamma, row(dy, i), sums.plain / static_cast<float>(d),
-                               slope_of_divisor(sums.normed, inverse, d, form), add, row(dx, i), d);
+    const Pieces pieces(x.rows, 16);
+    float* partial = partial_sums(pieces.size() * 2 * d);
+    parallel_for(pieces.size(), 1, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t piece = first; piece < last; ++piece) {
+        float* own = partial + piece * 2 * d;
+        for (std::size_t i = pieces.first(piece); i < pieces.last(piece); ++i) {
+          norm_row_backward(x, i, gamma, form, stats + 2 * i, dy, dx, add, own, own + d);
+        }
       }
     });
-    for (std::size_t thread = 0; thread < threads_now(); ++thread) {  // always in this order: the same bits
-      kernels::add(partial + thread * 2 * d, dgamma, d);
-      kernels::add(partial + thread * 2 * d + d, dbeta, d);
-    }
+    parallel_for(d, lane_grain, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        kernels::add(partial + piece * 2 * d + first, dgamma + first, last - first);
+        kernels::add(partial + piece * 2 * d + d + first, dbeta + first, last - first);
+      }
+    });
   }
 
   void attention(const AttentionPlan& plan, View Q, View K, View V, View out) override {
@@ -361,7 +364,7 @@ class CpuBackend : public Backend {
   void embed(std::span<const int> tokens, View table, float scale, View positions, const DropoutAt& dropout,
              View x) override {
     if (idle()) return;
-    share_out(dropout.segments.size(), [&](std::size_t first, std::size_t last, std::size_t) {
+    parallel_for(dropout.segments.size(), 1, [&](std::size_t first, std::size_t last, std::size_t) {
       for (const Segment& segment : dropout.segments.subspan(first, last - first)) {
         for (std::size_t p = 0; p < segment.length; ++p) {
           float* to = row(x, segment.start + p);
@@ -378,44 +381,56 @@ class CpuBackend : public Backend {
                       View dpositions) override {
     if (idle()) return;
     dropout(dx, dropped, dx);
-    share_out(dx.columns, [&](std::size_t first, std::size_t last, std::size_t) {  // so that no two meet in a row
-      const std::size_t count = last - first;
-      for (const Segment& segment : dropped.segments) {
-        for (std::size_t p = 0; p < segment.length; ++p) {
-          const float* from = row(dx, segment.start + p) + first;
-          const int token = tokens[segment.start + p];
-          if (token >= 0) {
-            kernels::add_scaled(scale, from, row(dtable, static_cast<std::size_t>(token)) + first, count);
-          }
-          if (dpositions.data != nullptr) kernels::add(from, row(dpositions, p) + first, count);
-        }
-      }
-    });
+    parallel_for(dx.columns, lane_grain,
+                 [&](std::size_t first, std::size_t last, std::size_t) {  // so that no two meet in a row
+                   const std::size_t count = last - first;
+                   for (const Segment& segment : dropped.segments) {
+                     for (std::size_t p = 0; p < segment.length; ++p) {
+                       const float* from = row(dx, segment.start + p) + first;
+                       const int token = tokens[segment.start + p];
+                       if (token >= 0) {
+                         kernels::add_scaled(scale, from, row(dtable, static_cast<std::size_t>(token)) + first,
+                                             count);
+                       }
+                       if (dpositions.data != nullptr) kernels::add(from, row(dpositions, p) + first, count);
+                     }
+                   }
+                 });
   }
 
   double cross_entropy(View logits, std::span<const int> targets, const LossForm& form, double scale,
                        double& nll) override {
     if (idle()) return 0.0;
     const Shares share = shares(form, logits.columns);
-    sums_.assign(2 * threads_now(), 0.0);
-    share_out(logits.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
-      double loss = 0.0, plain = 0.0;
-      for (std::size_t i = first; i < last; ++i)
-        loss_of_row(logits, i, targets[i], form.pad, share, scale, loss, plain);
-      sums_[2 * thread] = loss, sums_[2 * thread + 1] = plain;
+    const Pieces pieces(logits.rows, 1);
+    sums_.assign(2 * pieces.size(), 0.0);
+    parallel_for(pieces.size(), 1, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t piece = first; piece < last; ++piece) {
+        double loss = 0.0, plain = 0.0;
+        for (std::size_t i = pieces.first(piece); i < pieces.last(piece); ++i)
+          loss_of_row(logits, i, targets[i], form.pad, share, scale, loss, plain);
+        sums_[2 * piece] = loss, sums_[2 * piece + 1] = plain;
+      }
     });
     double loss = 0.0;
-    for (std::size_t thread = 0; thread < threads_now(); ++thread) {
-      loss += sums_[2 * thread], nll += sums_[2 * thread + 1];
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      loss += sums_[2 * piece], nll += sums_[2 * piece + 1];
     }
     return loss;
   }
 
   double sum_of_squares(View x) override {
     if (idle()) return 0.0;
-    sums_.assign(threads_now(), 0.0);
-    share_out_rows(x, [&](std::size_t i, std::size_t first, std::size_t count, std::size_t thread) {
-      sums_[thread] += kernels::sum_of_squares(row(x, i) + first, count);
+    const bool lone = x.rows == 1;
+    const Pieces pieces(lone ? x.columns : x.rows, lone ? lone_row_grain : 1);
+    sums_.assign(pieces.size(), 0.0);
+    parallel_for(pieces.size(), 1, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t piece = first; piece < last; ++piece) {
+        const std::size_t begin = pieces.first(piece), end = pieces.last(piece);
+        double sum = lone ? kernels::sum_of_squares(x.data + begin, end - begin) : 0.0;
+        for (std::size_t i = begin; i < end && !lone; ++i) sum += kernels::sum_of_squares(row(x, i), x.columns);
+        sums_[piece] = sum;
+      }
     });
     return std::accumulate(sums_.begin(), sums_.end(), 0.0);
   }
@@ -432,7 +447,7 @@ class CpuBackend : public Backend {
                                 static_cast<float>(step.rate / correction_1),
                                 static_cast<float>(1.0 / std::sqrt(correction_2)),
                                 static_cast<float>(step.epsilon)};
-    share_out(parameters.columns, [&](std::size_t first, std::size_t last, std::size_t) {
+    parallel_for(parameters.columns, lone_row_grain, [&](std::size_t first, std::size_t last, std::size_t) {
       kernels::adam(each, parameters.data + first, gradients.data + first, mean.data + first, square.data + first,
                     last - first);
     });
@@ -441,8 +456,8 @@ class CpuBackend : public Backend {
   void top_k(View x, std::size_t k, std::span<float> values, std::span<int> places) override {
     if (k > x.columns)
       refuse("top_k", "at most " + std::to_string(x.columns) + ", as there are", std::to_string(k));
-    order_.resize(x.columns * threads_now());
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+    order_.resize(x.columns * most_threads());
+    parallel_for(x.rows, 1, [&](std::size_t first, std::size_t last, std::size_t thread) {
       const std::span order = std::span(order_).subspan(thread * x.columns, x.columns);
       for (std::size_t i = first; i < last; ++i) {
         const float* numbers = row(x, i);
@@ -465,10 +480,25 @@ class CpuBackend : public Backend {
   static void norm_row(View x, std::size_t i, const float* gamma, const float* beta, NormForm form, View y,
                        float* stats) {
     const kernels::Moments moments = kernels::moments(row(x, i), x.columns);
+    if (needs_wide_norm(moments, form)) {
+      return wide_norm(row(x, i), gamma, beta, form, row(y, i), stats + 2 * i, x.columns);
+    }
     const float inverse = inverse_divisor(moments, x.columns, form);
     kernels::norm(row(x, i), moments.mean, inverse, gamma, beta, row(y, i), x.columns);
     stats[2 * i] = moments.mean;
     stats[2 * i + 1] = inverse;
+  }
+
+  static void norm_row_backward(View x, std::size_t i, const float* gamma, NormForm form, const float* stats,
+                                View dy, View dx, bool add, float* dgamma, float* dbeta) {
+    const std::size_t d = x.columns;
+    const float mean = stats[0], inverse = stats[1];
+    if (needs_wide_norm_backward(inverse)) {
+      return wide_norm_backward(row(x, i), gamma, form, row(dy, i), add, row(dx, i), dgamma, dbeta, d);
+    }
+    const auto sums = kernels::norm_backward_sums(row(x, i), mean, inverse, gamma, row(dy, i), dgamma, dbeta, d);
+    kernels::norm_backward(row(x, i), mean, inverse, gamma, row(dy, i), sums.plain / static_cast<float>(d),
+                           slope_of_divisor(sums.normed, inverse, d, form), add, row(dx, i), d);
   }
 
   /// How much of the normed row is taken off because the divisor moves with x.
@@ -484,7 +514,7 @@ class CpuBackend : public Backend {
   void each_row(View x, const DropoutAt& dropout, const F& f) {
     room_.make(x.columns);
     if (idle()) return;
-    share_out(x.rows, [&](std::size_t first, std::size_t last, std::size_t thread) {
+    parallel_for(x.rows, 1, [&](std::size_t first, std::size_t last, std::size_t thread) {
       DropoutRows dropped(dropout, room_.of(thread), x.columns);
       for (std::size_t i = first; i < last; ++i) f(i, dropped.factors(i));
     });
@@ -493,7 +523,7 @@ class CpuBackend : public Backend {
   /// f(head) for every head of every sentence, shared out among the threads.
   template <class F>
   void each_head(const AttentionPlan& plan, View Q, View K, View V, const F& f) {
-    share_out(plan.queries.size() * plan.h, [&](std::size_t first, std::size_t last, std::size_t thread) {
+    parallel_for(plan.queries.size() * plan.h, 1, [&](std::size_t first, std::size_t last, std::size_t thread) {
       for (std::size_t i = first; i < last; ++i) f(Head(plan, i, Q, K, V, room_.of(thread)));
     });
   }
@@ -511,9 +541,18 @@ class CpuBackend : public Backend {
     if (products_only_) return;
     const std::size_t n_k = head.A.columns;
     for (std::size_t i = 0; i < head.A.rows && n_k > 0; ++i) {
+      fill_hidden(head, i, -INFINITY);
       kernels::softmax(row(head.A, i), plan.causal ? std::min(i + 1, n_k) : n_k, n_k);
+      fill_hidden(head, i, 0.0f);  // the exponential leaves a trace of minus infinity
       if (plan.dropout.p <= 0.0) continue;
       kernels::multiply(row(head.A, i), weight_factors(plan, head, i), row(head.mixing, i), n_k);
+    }
+  }
+
+  /// Gives what row i of the weights has for hidden keys a value.
+  static void fill_hidden(const Head& head, std::size_t i, float value) {
+    for (std::size_t j = 0; j < head.hidden.size(); ++j) {
+      if (head.hidden[j] != 0) row(head.A, i)[j] = value;
     }
   }
 
@@ -573,11 +612,12 @@ class CpuBackend : public Backend {
   }
 
   float* partial_sums(std::size_t count) {
-    partial_.assign(count * threads_now(), 0.0f);
+    partial_.assign(count, 0.0f);
     return partial_.data();
   }
 
   bool products_only_ = false, pretends_ = false;
+  Cutting cutting_ = Cutting::blocks;
   Room room_;
   std::vector<float> partial_;
   std::vector<double> sums_;
@@ -588,6 +628,7 @@ class CpuBackend : public Backend {
 
 std::unique_ptr<Backend> make_cpu_backend() {
   leave_threads_to_callers();
+  reserve_blas_memory();
   return std::make_unique<CpuBackend>();
 }
 
