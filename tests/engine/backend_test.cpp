@@ -584,6 +584,7 @@ TEST_CASE("Adam's first update, with epsilon outside the root") {
       const Held theta(*backend, {{0}}), g(*backend, {{gradient}}), m(*backend, {{0}}), v(*backend, {{0}});
       backend->adam({1.0, 0.9, 0.98, 1e-9, 1, 1.0}, theta.view(), g.view(), m.view(), v.view());
       CHECK(std::abs(-theta.matrix()(0, 0) - wanted) < 2e-6);
+      CHECK(g.matrix()(0, 0) == 0.0);
     }
   }
 }

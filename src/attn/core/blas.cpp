@@ -1,10 +1,14 @@
 #include "attn/core/blas.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -37,6 +41,37 @@ std::string environment(const char* name) {
 }
 
 constexpr const char* kernel_variable = "OPENBLAS_CORETYPE";
+
+constexpr const char* trial_variable = "ATTN_KERNEL_TRIAL";
+
+#ifdef __linux__
+/// Whether a program of ours, started for this alone, finds the products of some kernels right. New processors
+/// make some old kernels crash, so they are not tried in this process.
+bool computes_right_products(const std::string& program, const std::string& kernel) {
+  std::vector<std::string> variables = {std::string(kernel_variable) + "=" + kernel,
+                                        std::string(trial_variable) + "=1"};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string(*entry).rfind(std::string(kernel_variable) + "=", 0) != 0) variables.emplace_back(*entry);
+  }
+  std::vector<char*> environment_of_child;
+  for (std::string& variable : variables) environment_of_child.push_back(variable.data());
+  environment_of_child.push_back(nullptr);
+  std::string name = program;
+  char* arguments[] = {name.data(), nullptr};
+  posix_spawn_file_actions_t silent;
+  if (posix_spawn_file_actions_init(&silent) != 0) return false;
+  posix_spawn_file_actions_addopen(&silent, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&silent, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const bool started =
+      posix_spawn(&child, program.c_str(), &silent, nullptr, arguments, environment_of_child.data()) == 0;
+  posix_spawn_file_actions_destroy(&silent);
+  int status = 0;
+  while (started && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+#endif
 
 // ---- Products, compared with plain loops ------------------------------------------------------------------
 
@@ -199,13 +234,16 @@ void use_best_kernels(char** argv) {
                  "kernels for " + name(processor) + ", which this processor has", "kernels for " + name(used));
   }
 #ifdef __linux__
+  if (!environment(trial_variable).empty()) _exit(wrong_product().empty() ? 0 : 1);
   if (!environment(kernel_variable).empty() || kernel_advice().empty()) return;
-  const std::string best = kernel_for(processor_vectors(), is_amd());
-  if (setenv(kernel_variable, best.c_str(), 1) != 0) return;  // set now, so the new process does not start another
   std::error_code none;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (!none) execv(self.c_str(), argv);
-  unsetenv(kernel_variable);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", none).string();
+  for (Vectors vectors = processor; !none && vectors > used; vectors = Vectors(static_cast<int>(vectors) - 1)) {
+    const std::string kernel = kernel_for(vectors, is_amd());
+    if (!computes_right_products(self, kernel) || setenv(kernel_variable, kernel.c_str(), 1) != 0) continue;
+    execv(self.c_str(), argv);  // does not return, and the variable keeps the new process from doing the same
+    unsetenv(kernel_variable);
+  }
 #else
   (void)argv;
 #endif

@@ -56,9 +56,10 @@ std::string kernel_advice();
 std::string wrong_product();
 
 /// Starts this program again with OPENBLAS_CORETYPE set when OpenBLAS leaves a part of the processor unused and
-/// the user has not set that variable. Call it first in main(), before any thread is started: OpenBLAS chooses its
-/// kernels when it is loaded, and cannot choose again. Returns when there is nothing to change, or when the
-/// program cannot be started again. Only Linux is supported; elsewhere it returns.
+/// the user has not set that variable. The best kernels are taken whose products are right; each is first tried by
+/// a process of its own, which ends in this function. Call it first in main(), before any thread is started:
+/// OpenBLAS chooses its kernels when it is loaded, and cannot choose again. Returns when there is nothing to
+/// change, or when the program cannot be started again. Only Linux is supported; elsewhere it returns.
 /// @param argv  the program's arguments
 /// @throws InputError when the user asks for kernels that the processor cannot run
 void use_best_kernels(char** argv);

@@ -23,7 +23,6 @@ double Adam::update(double rate, double gradient_scale) {
   const double scale = gradient_scale * (too_long ? options_.longest_gradient / length : 1.0);
   backend_.adam({rate, options_.beta_1, options_.beta_2, options_.epsilon, ++t_, scale}, parameters_.values(),
                 gradients, mean_, square_);
-  backend_.zero(gradients);
   return length;
 }
 

@@ -271,7 +271,8 @@ class Backend {
   /// @return   the sum, in double
   virtual double sum_of_squares(View x) = 0;
 
-  /// One update of Adam: \f$\theta \mathrel{-}= \eta\,\hat m / (\sqrt{\hat v} + \varepsilon)\f$.
+  /// One update of Adam: \f$\theta \mathrel{-}= \eta\,\hat m / (\sqrt{\hat v} + \varepsilon)\f$. The gradients
+  /// become 0.
   /// @param step        rate, betas, epsilon, t
   /// @param parameters  one row
   /// @param gradients   one row

@@ -594,19 +594,21 @@ class CpuBackend : public Backend {
     }
     const auto y = static_cast<std::size_t>(target);
     const bool pad_is_class = pad >= 0 && static_cast<std::size_t>(pad) < V;
-    const kernels::LogSum sum = kernels::log_sum(z, V);
-    const double log_sum = sum.largest + std::log(static_cast<double>(sum.sum));
+    const kernels::Extent extent = kernels::extent(z, V);
+    const float z_y = z[y];
     // The logits weighted by their shares; what has none is left out, so that its infinity does no harm.
-    double mean = share.right * z[y];
+    double mean = share.right * z_y;
     if (share.other > 0.0) {
       const bool without_pad = pad_is_class && share.pad == 0.0 && static_cast<std::size_t>(pad) != y;
-      mean += share.other * (sum_of_others(z, V, y, without_pad ? pad : -1, sum.total));
+      mean += share.other * (sum_of_others(z, V, y, without_pad ? pad : -1, extent.total));
     }
+    const float sum = scale == 0.0 ? kernels::sum_of_exponentials(z, extent.largest, V)
+                                   : kernels::exponentials(z, extent.largest, V);
+    const double log_sum = extent.largest + std::log(static_cast<double>(sum));
     loss += log_sum - mean;
-    plain += log_sum - z[y];
+    plain += log_sum - z_y;
     if (scale == 0.0) return;
-    kernels::scaled_softmax(z, sum.largest, static_cast<float>(scale / sum.sum),
-                            static_cast<float>(scale * share.other), V);
+    kernels::scale_and_shift(z, static_cast<float>(scale / sum), static_cast<float>(scale * share.other), V);
     z[y] -= static_cast<float>(scale * (share.right - share.other));
     if (pad_is_class) z[pad] -= static_cast<float>(scale * (share.pad - share.other));
   }

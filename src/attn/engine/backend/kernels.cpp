@@ -38,47 +38,6 @@ ATTN_INLINE float exponential(float x) {
 
 }  // namespace
 
-ATTN_KERNEL void dropout_factors(float* factors, std::size_t count, double p, const std::uint32_t key[2],
-                                 const std::uint32_t counter[3], std::uint32_t first_index) {
-  constexpr std::size_t lanes = 16;
-  const float kept = static_cast<float>(1.0 / (1.0 - p));
-  const double bound = std::ceil(p * 0x1p32);  // bits * 2^-32 < p, in whole numbers
-  if (bound >= 0x1p32) {
-    std::fill_n(factors, count, 0.0f);
-    return;
-  }
-  const auto threshold = static_cast<std::uint32_t>(bound);
-  std::size_t at = 0;
-  for (std::uint32_t block = first_index / 4; at < count; block += lanes) {
-    std::uint32_t a[lanes], b[lanes], c[lanes], d[lanes];
-    for (std::size_t i = 0; i < lanes; ++i) {
-      a[i] = block + static_cast<std::uint32_t>(i), b[i] = counter[0], c[i] = counter[1], d[i] = counter[2];
-    }
-    std::uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; ++round) {
-      for (std::size_t i = 0; i < lanes; ++i) {
-        const std::uint64_t x = std::uint64_t{0xD2511F53} * a[i], y = std::uint64_t{0xCD9E8D57} * c[i];
-        a[i] = static_cast<std::uint32_t>(y >> 32) ^ b[i] ^ k0;
-        b[i] = static_cast<std::uint32_t>(y);
-        c[i] = static_cast<std::uint32_t>(x >> 32) ^ d[i] ^ k1;
-        d[i] = static_cast<std::uint32_t>(x);
-      }
-      k0 += 0x9E3779B9, k1 += 0xBB67AE85;
-    }
-    float out[4 * lanes];
-    for (std::size_t i = 0; i < lanes; ++i) {
-      out[4 * i] = a[i] < threshold ? 0.0f : kept;
-      out[4 * i + 1] = b[i] < threshold ? 0.0f : kept;
-      out[4 * i + 2] = c[i] < threshold ? 0.0f : kept;
-      out[4 * i + 3] = d[i] < threshold ? 0.0f : kept;
-    }
-    const std::size_t skip = at == 0 ? first_index % 4 : 0;
-    const std::size_t taken = std::min(count - at, 4 * lanes - skip);
-    std::copy_n(out + skip, taken, factors + at);
-    at += taken;
-  }
-}
-
 ATTN_KERNEL void multiply(const float* x, const float* f, float* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] = x[i] * f[i];
 }
@@ -202,21 +161,32 @@ ATTN_KERNEL void softmax_backward(const float* A, float* dA, float scale, std::s
   for (std::size_t i = 0; i < n; ++i) dA[i] = A[i] * (dA[i] - both) * scale;
 }
 
-ATTN_KERNEL LogSum log_sum(const float* x, std::size_t n) {
+ATTN_KERNEL Extent extent(const float* x, std::size_t n) {
   float largest = -INFINITY, total = 0.0f;
 #pragma omp simd reduction(max : largest) reduction(+ : total)
   for (std::size_t i = 0; i < n; ++i) {
     largest = x[i] > largest ? x[i] : largest;
     total += x[i];
   }
-  float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += exponential(x[i] - largest);
-  return {largest, sum, total};
+  return {largest, total};
 }
 
-ATTN_KERNEL void scaled_softmax(float* x, float shift, float s, float c, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) x[i] = s * exponential(x[i] - shift) - c;
+ATTN_KERNEL float sum_of_exponentials(const float* x, float shift, std::size_t n) {
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += exponential(x[i] - shift);
+  return sum;
+}
+
+ATTN_KERNEL float exponentials(float* x, float shift, std::size_t n) {
+  float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += x[i] = exponential(x[i] - shift);
+  return sum;
+}
+
+ATTN_KERNEL void scale_and_shift(float* x, float s, float c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = s * x[i] - c;
 }
 
 ATTN_KERNEL double sum_of_squares(const float* x, std::size_t n) {
@@ -226,10 +196,10 @@ ATTN_KERNEL double sum_of_squares(const float* x, std::size_t n) {
   return sum;
 }
 
-ATTN_KERNEL void adam(const Adam& step, float* theta, const float* gradient, float* mean, float* square,
-                      std::size_t n) {
+ATTN_KERNEL void adam(const Adam& step, float* theta, float* gradient, float* mean, float* square, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const float g = gradient[i] * step.gradient_scale;
+    gradient[i] = 0.0f;
     mean[i] = step.keep_1 * mean[i] + step.take_1 * g;
     square[i] = step.keep_2 * square[i] + step.take_2 * g * g;
     theta[i] -= step.rate * mean[i] / (std::sqrt(square[i]) * step.root_scale + step.epsilon);

@@ -83,18 +83,23 @@ void softmax(float* x, std::size_t visible, std::size_t n);
 /// dA becomes dS = A (dA - A·dA) scale
 void softmax_backward(const float* A, float* dA, float scale, std::size_t n);
 
-/// The largest number, and the sum of e^(x - largest).
-struct LogSum {
+/// The largest number of a row, and the sum of all.
+struct Extent {
   float largest = 0.0f;  ///< of the row
-  float sum = 0.0f;      ///< of e^(x - largest)
-  float total = 0.0f;    ///< of x itself
+  float total = 0.0f;    ///< the sum
 };
 
-/// Reads a row of logits twice.
-LogSum log_sum(const float* x, std::size_t n);
+/// Reads a row once.
+Extent extent(const float* x, std::size_t n);
 
-/// x becomes s e^(x - shift) - c, where e^shift is what the exponentials are divided by
-void scaled_softmax(float* x, float shift, float s, float c, std::size_t n);
+/// The sum of e^(x - shift).
+float sum_of_exponentials(const float* x, float shift, std::size_t n);
+
+/// The same; x becomes e^(x - shift).
+float exponentials(float* x, float shift, std::size_t n);
+
+/// x = s x - c
+void scale_and_shift(float* x, float s, float c, std::size_t n);
 
 /// The sum of squares, in double.
 double sum_of_squares(const float* x, std::size_t n);
@@ -111,8 +116,8 @@ struct Adam {
   float epsilon;         ///< added to the root
 };
 
-/// theta -= rate m / (sqrt(v) root_scale + epsilon)
-void adam(const Adam& step, float* theta, const float* gradient, float* mean, float* square, std::size_t n);
+/// theta -= rate m / (sqrt(v) root_scale + epsilon); the gradient becomes 0
+void adam(const Adam& step, float* theta, float* gradient, float* mean, float* square, std::size_t n);
 
 /// @endcond
 
