@@ -147,6 +147,13 @@ void apply(const std::vector<Setting>& settings, const SettingTexts& texts, cons
   }
 }
 
+void apply_all(const std::vector<Setting>& settings, const SettingTexts& texts, const std::string& where) {
+  for (const Setting& setting : settings) {
+    if (texts.count(setting.name) == 0) refuse_input(where, "the setting " + setting.name, "none of that name");
+  }
+  apply(settings, texts, where);
+}
+
 SettingTexts texts_of(const std::vector<Setting>& settings) {
   SettingTexts texts;
   for (const Setting& setting : settings) texts[setting.name] = setting.get();
