@@ -45,7 +45,7 @@ std::vector<std::string> everything_written() {
   table.add({std::to_string(12345), fixed(0.5)});
   table.print(out);
   GoldenCase golden;
-  golden.name = "mine", golden.chapter = 1001;
+  golden.name = "mine", golden.chapter = 1001, golden.tolerance = {1e-12, 1e-5, ""};
   golden.outputs = {{"output", "", {{1, 2000}, std::vector<double>(2000)}}};
   Tensor wrong = golden.outputs[0].value;
   for (std::size_t i = 700; i < 2000; ++i)

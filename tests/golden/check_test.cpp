@@ -180,8 +180,10 @@ TEST_CASE("a damaged case is refused with its file") {
           std::string::npos);
   }
   const std::string nested = std::string(70000, '[') + std::string(70000, ']');
-  CHECK(changed("\"chapter\": 3", "\"chapter\": " + nested).find("got something nested deeper") !=
-        std::string::npos);
+  for (const std::string& deep :
+       {"\"chapter\": " + nested, "\"chapter\": 3, \"settings\": {\"a\": " + nested + "}"}) {
+    CHECK(changed("\"chapter\": 3", deep).find("got something nested deeper") != std::string::npos);
+  }
   const std::string huge(1000000, 'x');
   CHECK(changed("\"chapter\": 3", "\"chapter\": \"" + huge + "\"").size() < 2000);
   CHECK(changed("\"float64\"", "\"" + huge + "\"").size() < 2000);
