@@ -1,7 +1,5 @@
 #include "attn/formats/safetensors.hpp"
 
-#include <sys/resource.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +11,7 @@
 #include "attn/core/files.hpp"
 #include "attn/core/random.hpp"
 #include "matrices.hpp"
+#include "peak_memory.hpp"
 #include "scratch.hpp"
 
 using namespace attn;
@@ -262,8 +261,7 @@ TEST_CASE("numbers are read piece by piece, past the fourth gigabyte, in little 
   write_file(path, start);
   fs::resize_file(path, start.size() + huge);
   std::ofstream(path, std::ios::binary | std::ios::app) << std::string("\0\x3c\0\x40\0\x42\0\x44\7", 9);
-  rusage before{}, after{};
-  getrusage(RUSAGE_SELF, &before);
+  const long before = tests::peak_megabytes(RUSAGE_SELF);
   SafetensorsFile read(path);
   CHECK(std::get<Floats>(read.values("half", 0, 100)) == Floats{1, 2, 3, 4});
   CHECK(std::get<Floats>(read.values("half", 1, 2)) == Floats{2, 3});
@@ -272,8 +270,7 @@ TEST_CASE("numbers are read piece by piece, past the fourth gigabyte, in little 
   CHECK(std::get<Floats>(read.values("z", 1499999999, 2)) == Floats{0});
   CHECK(complaint([&] { read.values("byte", 0, 1); }) ==
         path.string() + ": tensor \"byte\": wanted dtype F32, F64, I32, I64, BOOL, F16 or BF16, got \"U8\"");
-  getrusage(RUSAGE_SELF, &after);
-  CHECK(after.ru_maxrss - before.ru_maxrss < 64'000);  // kilobytes, on Linux
+  CHECK(tests::peak_megabytes(RUSAGE_SELF) - before < 64);
   fs::resize_file(path, 100);
   CHECK(complaint([&] { read.values("half", 0, 4); }).find("wanted 8 bytes from byte ") != std::string::npos);
 }
