@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <locale>
 #include <optional>
 #include <sstream>
 
@@ -159,6 +160,7 @@ std::string share(const Times& floor, const Times& all) { return fixed(floor.bes
 
 std::string json(const std::vector<Measured>& all, const std::string& machine) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   out << "{\n  \"attn\": \"" << setup::version << "\",\n  \"compiler\": \"" << setup::compiler
       << "\",\n  \"blas\": \"" << machine
       << "\",\n  \"model\": \"base, V 8192, sentences of 32 tokens\",\n  \"runs\": [";

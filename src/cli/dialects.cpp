@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <optional>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/numbers.hpp"
 #include "attn/core/shape.hpp"
 #include "attn/core/table.hpp"
 #include "attn/core/trace.hpp"
@@ -90,9 +89,7 @@ std::optional<Matrix> find(const std::deque<NamedMatrix>& tensors, const std::st
 
 std::string difference(const Matrix& A, const Matrix& B) {
   const double apart = xt::amax(xt::abs(A - B))();
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2e", apart);
-  return apart == 0.0 ? "0" : text.data();
+  return apart == 0.0 ? "0" : to_text(apart, std::chars_format::scientific, 2);
 }
 
 void print_stations(const Passed& a, const Passed& b, const Dialect& A, const Dialect& B) {

@@ -1,10 +1,17 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
+#include <functional>
 #include <iostream>
+#include <iterator>
+#include <limits>
 #include <numeric>
+#include <sstream>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/table.hpp"
+#include "attn/formats/file_kind.hpp"
 #include "attn/formats/model_file.hpp"
 #include "attn/formats/safetensors.hpp"
 #include "attn/training/checkpoint.hpp"
@@ -15,66 +22,132 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::size_t size(const Tensor& tensor) {
-  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::size_t{1}, std::multiplies<>());
-}
-
-/// Root of the mean square: how large the numbers are.
-std::string rms(const Tensor& tensor) {
-  return std::visit(
-      [](const auto& values) -> std::string {
-        double sum = 0.0;
-        for (const auto value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-        return values.empty() ? "-" : fixed(std::sqrt(sum / static_cast<double>(values.size())), 4);
-      },
-      tensor.values);
-}
-
-void print_tensors(const std::map<std::string, Tensor>& tensors) {
-  Table table({"tensor", "shape", "type", "rms"});
-  for (const auto& [name, tensor] : tensors) {
-    table.add({printable(name), shape_text(tensor.shape), std::string(tensor.dtype()), rms(tensor)});
+/// Root of the mean square: how large the numbers are. They are read piece by piece.
+std::string rms(SafetensorsFile& file, const std::string& tensor) {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 16;
+  if (type_when_read(file.header().tensors.at(tensor).dtype).empty()) return "-";
+  double sum = 0.0;
+  std::uint64_t count = 0;
+  const auto add = [&](const auto& values) {
+    for (const auto value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+    count += values.size();
+    return values.size() == piece;
+  };
+  while (std::visit(add, file.values(tensor, count, piece))) {
   }
-  table.print(std::cout);
+  return count == 0 ? "-" : fixed(std::sqrt(sum / static_cast<double>(count)), 4);
+}
+
+/// A line for each tensor.
+std::string list_tensors(SafetensorsFile& file) {
+  Table table({"tensor", "shape", "type", "rms"});
+  for (const auto& [name, tensor] : file.header().tensors) {
+    table.add({printable(name), shape_text(tensor.shape), printable(tensor.dtype), rms(file, name)});
+  }
+  std::ostringstream text;
+  table.print(text);
+  return text.str();
 }
 
 void print_settings(const SettingTexts& texts) {
   for (const auto& [name, text] : texts) std::cout << "  " << printable(name) << " = " << printable(text) << '\n';
 }
 
-void print_model(const ModelFile& model, bool tensors) {
-  Config config = model.config;
-  std::cout << parameter_count(config) << " parameters in " << model.parameters.size() << " tensors\n";
-  print_settings(texts_of(model_settings(config)));
+void print_model(const fs::path& path, SafetensorsFile& file, bool tensors) {
+  ModelFile model = model_without_parameters(file.header(), path.string());
+  const std::string list = tensors ? list_tensors(file) : "";
+  std::cout << parameter_count(model.config) << " parameters in " << file.header().tensors.size() << " tensors\n";
+  print_settings(texts_of(model_settings(model.config)));
   for (const auto& [name, text] : model.notes)
     std::cout << "  (" << printable(name) << ": " << printable(text) << ")\n";
-  if (tensors) print_tensors(model.parameters);
+  std::cout << list;
+}
+
+/// The rows of numbers: updates, training loss, validation loss.
+std::vector<double> read_history(SafetensorsFile& file, const std::string& where) {
+  const auto found = file.header().tensors.find("history");
+  if (found == file.header().tensors.end()) refuse_input(where, "the tensor history", "none of that name");
+  const auto& [dtype, shape, begin, end] = found->second;
+  if (dtype != "F64" || shape.size() != 2 || shape[1] != 3) {
+    refuse_input(where + ": history", "F64 of shape (n, 3)", dtype + " of shape " + shape_text(shape));
+  }
+  return std::get<std::vector<double>>(file.values("history", 0, std::numeric_limits<std::uint64_t>::max()));
+}
+
+void print_history(const std::vector<double>& history) {
+  if (history.empty()) return;
+  Table table({"updates", "training loss", "validation loss", "perplexity"});
+  for (std::size_t i = 0; i < history.size(); i += 3) {
+    table.add({fixed(history[i], 0), fixed(history[i + 1], 4), fixed(history[i + 2], 4),
+               fixed(std::exp(history[i + 2]), 4)});
+  }
+  table.print(std::cout);
 }
 
 void print_checkpoint(const fs::path& folder, bool tensors) {
-  const training::Checkpoint checkpoint = training::read_checkpoint(folder);
-  std::cout << folder.string() << ": a training after " << checkpoint.progress.updates << " updates, "
-            << checkpoint.progress.batch << " batches into epoch " << checkpoint.progress.epoch << "\n"
-            << parameter_count(checkpoint.model.config) << " parameters\n";
-  print_settings(checkpoint.run.settings);
-  Table table({"updates", "training loss", "validation loss", "perplexity"});
-  for (const training::Measured& m : checkpoint.run.history) {
-    table.add({std::to_string(m.updates), fixed(m.training, 4), fixed(m.validation, 4),
-               fixed(std::exp(m.validation), 4)});
+  const std::string where = (folder / "training.safetensors").string();
+  SafetensorsFile training(where), weights(folder / "model.safetensors");
+  const auto text = [&](const std::string& name) {
+    const auto found = training.header().metadata.find(name);
+    if (found == training.header().metadata.end()) refuse_input(where, "metadata " + name, "none");
+    return found->second;
+  };
+  if (text("format") != "attn training 1") refuse_input(where, "format: attn training 1", text("format"));
+  const ModelFile model = model_without_parameters(weights.header(), (folder / "model.safetensors").string());
+  const std::vector<double> history = read_history(training, where);
+  const std::string list = tensors ? list_tensors(weights) + list_tensors(training) : "";
+  std::cout << folder.string() << ": a training after " << printable(text("updates")) << " updates, "
+            << printable(text("batch")) << " batches into epoch " << printable(text("epoch")) << "\n"
+            << parameter_count(model.config) << " parameters\n";
+  const std::string prefix = "setting.";
+  for (const auto& [name, value] : training.header().metadata) {
+    if (name.rfind(prefix, 0) == 0) print_settings({{name.substr(prefix.size()), value}});
   }
-  if (!checkpoint.run.history.empty()) table.print(std::cout);
-  if (!tensors) return;
-  print_tensors(checkpoint.model.parameters);
-  print_tensors(checkpoint.tensors);
+  print_history(history);
+  std::cout << list;
 }
 
 /// Safetensors of anybody.
-void print_file(const fs::path& path, const Safetensors& file, bool tensors) {
+void print_file(const fs::path& path, SafetensorsFile& file, bool tensors) {
+  const std::string list = tensors ? list_tensors(file) : "";
   std::size_t numbers = 0;
-  for (const auto& [name, tensor] : file.tensors) numbers += size(tensor);
-  std::cout << path.string() << ": " << numbers << " numbers in " << file.tensors.size() << " tensors\n";
-  print_settings(file.metadata);
-  if (tensors) print_tensors(file.tensors);
+  for (const auto& [name, tensor] : file.header().tensors) {
+    numbers += std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::size_t{1}, std::multiplies<>());
+  }
+  std::cout << path.string() << ": " << numbers << " numbers in " << file.header().tensors.size() << " tensors\n";
+  print_settings(file.header().metadata);
+  std::cout << list;
+}
+
+/// Opens a file; one that is plainly something else is refused by what it is.
+SafetensorsFile open_file(const fs::path& path) {
+  try {
+    return SafetensorsFile(path);
+  } catch (const InputError&) {
+    std::error_code none;
+    if (!fs::is_regular_file(path, none)) throw;  // a pipe has been read
+    std::array<char, 512> start{};
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw;
+    in.read(start.data(), start.size());
+    const auto kind = file_kind({start.data(), static_cast<std::size_t>(in.gcount())});
+    if (!kind) throw;
+    refuse_input(path.string(), "a .safetensors file" + (kind->advice.empty() ? "" : " (" + kind->advice + ")"),
+                 kind->name);
+  }
+}
+
+/// The newest checkpoint of a run.
+fs::path newest_checkpoint(const fs::path& run) {
+  const std::vector<fs::path> all = training::checkpoints(run);
+  if (!all.empty()) return all.back();
+  const auto is_safetensors = [](const fs::path& path) { return path.extension() == ".safetensors"; };
+  std::vector<fs::path> files;
+  std::copy_if(fs::directory_iterator(run), fs::directory_iterator(), std::back_inserter(files), is_safetensors);
+  refuse_input(run.string(), "a run with a checkpoint, a checkpoint, or a file",
+               files.empty() ? "none of these"
+                             : "a folder without a checkpoint; name the file in it that is meant, such as " +
+                                   std::min_element(files.begin(), files.end())->filename().string());
 }
 
 }  // namespace
@@ -83,15 +156,11 @@ int info_command(const fs::path& path, bool tensors) {
   if (fs::exists(path / "training.safetensors")) {
     print_checkpoint(path, tensors);
   } else if (fs::is_directory(path)) {
-    const std::vector<fs::path> all = training::checkpoints(path);
-    if (all.empty())
-      refuse_input(path.string(), "a run with a checkpoint, a checkpoint, or a file", "none of these");
-    print_checkpoint(all.back(), tensors);
+    print_checkpoint(newest_checkpoint(path), tensors);
   } else {
-    const Safetensors file = read_safetensors(path);
-    const auto format = file.metadata.find("format");
-    if (format != file.metadata.end() && format->second == "attn model 1") {
-      print_model(read_model(path), tensors);
+    SafetensorsFile file = open_file(path);
+    if (is_model(file.header())) {
+      print_model(path, file, tensors);
     } else {
       print_file(path, file, tensors);
     }

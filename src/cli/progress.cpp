@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 namespace attn {
 
@@ -37,10 +35,10 @@ void ProgressLine::clear() {
 
 std::string clock_text(double seconds) {
   const auto all = static_cast<long long>(std::clamp(std::round(seconds), 0.0, 1e9));
-  std::ostringstream text;
-  if (all >= 3600) text << all / 3600 << ':' << std::setfill('0') << std::setw(2);
-  text << all / 60 % 60 << ':' << std::setfill('0') << std::setw(2) << all % 60;
-  return text.str();
+  const auto two_digits = [](long long part) { return (part < 10 ? "0" : "") + std::to_string(part); };
+  const std::string hours = all >= 3600 ? std::to_string(all / 3600) + ":" : "";
+  const long long minutes = all / 60 % 60;
+  return hours + (hours.empty() ? std::to_string(minutes) : two_digits(minutes)) + ":" + two_digits(all % 60);
 }
 
 }  // namespace attn

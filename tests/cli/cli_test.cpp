@@ -114,7 +114,8 @@ TEST_CASE("check: right, wrong, known mistake, missing") {
   CHECK(has(wrong.out, "known mistake: softmax-over-queries"));
   CHECK(wrong.err.empty());
   check_refused("attn check 03-scaling/round .", "case: wanted one of those that `attn check --list` shows");
-  check_refused("attn check 03-scaling/square /nowhere", "/nowhere: wanted a folder");
+  const Scratch scratch;
+  check_refused("attn check 03-scaling/square '" + (scratch / "none").string() + "'", "none: wanted a folder");
   check_refused("attn check 03-scaling/square " + std::string(5000, 'x'), "wanted a folder");
   check_refused("attn check --list extra", "extra");
   const Result list = run("attn check --list");

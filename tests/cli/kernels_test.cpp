@@ -2,6 +2,7 @@
 #include "attn/core/blas.hpp"
 #include "catch.hpp"
 #include "cli/program.hpp"
+#include "scratch.hpp"
 
 using attn::tests::has;
 using attn::tests::Result;
@@ -28,6 +29,20 @@ TEST_CASE("a processor that OpenBLAS does not know gets its best kernels all the
   CHECK(run("chapter-01 --brief", "unset OPENBLAS_CORETYPE; " + lies).status == 0);
 }
 
+TEST_CASE("where the best kernels compute wrong products, the next best are taken") {
+  if (!applies()) return;
+  const Result doctor =
+      run("attn doctor", "unset OPENBLAS_CORETYPE; ATTN_TEST_WRONG_PRODUCTS=" + best + " " + lies);
+  INFO(doctor.out << doctor.err);
+  CHECK(doctor.status == 0);
+  CHECK_FALSE(has(doctor.out, best + " kernels,"));
+  CHECK(has(doctor.out, "products          right"));
+  // None are right: OpenBLAS's own choice stays, and is refused.
+  const Result none = run("attn doctor", "unset OPENBLAS_CORETYPE; ATTN_TEST_WRONG_PRODUCTS=all " + lies);
+  CHECK(none.status == 1);
+  CHECK(has(none.out, "Prescott kernels"));
+}
+
 TEST_CASE("what the user has chosen stays, and is told of") {
   if (!applies()) return;
   const Result doctor = run("attn doctor", "OPENBLAS_CORETYPE=Prescott ");
@@ -50,7 +65,7 @@ TEST_CASE("kernels that the processor cannot run are refused") {
 
 TEST_CASE("kernels that compute wrong products are found, and nothing is trained with them") {
   if (!applies()) return;
-  const std::string wrong = "ATTN_TEST_WRONG_PRODUCTS=1 " + lies;
+  const std::string wrong = "OPENBLAS_CORETYPE=" + best + " ATTN_TEST_WRONG_PRODUCTS=all " + lies;
   const Result doctor = run("attn doctor", wrong);
   CHECK(doctor.status == 1);
   CHECK(has(doctor.out, "WRONG: sgemm of"));
@@ -63,10 +78,11 @@ TEST_CASE("kernels that compute wrong products are found, and nothing is trained
 
 TEST_CASE("without the memory that OpenBLAS needs, a program says so and does not hang") {
   if (!applies()) return;
+  const attn::tests::Scratch scratch;
   for (const char* kilobytes : {"100000", "150000", "400000", "500000"}) {
     const Result version = run("attn --version", std::string("ulimit -v ") + kilobytes + "; timeout 60 ");
-    const Result train =
-        run("attn train --folder /nowhere/at/all", std::string("ulimit -v ") + kilobytes + "; timeout 60 ");
+    const Result train = run("attn train --folder '" + (scratch / "x").string() + "'",
+                             std::string("ulimit -v ") + kilobytes + "; timeout 60 ");
     INFO(kilobytes << ": " << version.err << train.err);
     CHECK((version.status == 0 || (version.status == 2 && has(version.err, "memory for OpenBLAS: wanted"))));
     CHECK(train.status == 2);

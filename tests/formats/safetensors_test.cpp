@@ -3,16 +3,20 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
 #include "attn/core/random.hpp"
 #include "matrices.hpp"
+#include "peak_memory.hpp"
 #include "scratch.hpp"
 
 using namespace attn;
 using tests::complaint;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -196,6 +200,79 @@ TEST_CASE("a changed byte is seen, wherever it is") {
   CHECK(refusal(damaged).find("the file is damaged") != std::string::npos);
   CHECK(refusal(file(R"({"__metadata__":{"attn.checksum":"none"}})")) ==
         "wanted the checksum \"none\", which it names itself, got \"f8bb92c91b3f5cc0\"; the file is damaged");
+}
+
+// Read as somebody else's, a file of ours whose key is damaged would not be checked at all.
+TEST_CASE("a file of ours without its checksum is refused; one from elsewhere is read") {
+  const Safetensors ours = {{{"w", {{2}, Floats{1, 2}}}}, {{"format", "attn model 1"}}};
+  const std::string whole = safetensors_bytes(ours);
+  CHECK(refusal(whole).empty());
+  std::string damaged = whole;
+  damaged[whole.find("attn.checksum") + 5] = 'k';
+  const std::string why = "wanted metadata attn.checksum, as every file of format attn model 1 has, got none";
+  CHECK(refusal(damaged) == why);
+  CHECK(refusal(file(R"({"__metadata__":{"format":"attn training 1"}})")) ==
+        "wanted metadata attn.checksum, as every file of format attn training 1 has, got none");
+  CHECK(refusal(file(R"({"__metadata__":{"format":"pt"}})")).empty());
+  CHECK(refusal(file(R"({"__metadata__":{"attn.checksum":""}})")).find("wanted the checksum \"\"") == 0);
+  const tests::Scratch scratch;
+  write_file(scratch / "m", damaged);
+  CHECK(complaint([&] { SafetensorsFile(scratch / "m"); }) == (scratch / "m").string() + ": " + why);
+}
+
+TEST_CASE("a header is read by itself, with types of which no numbers are read") {
+  const tests::Scratch scratch;
+  const auto open = [&](const std::string& entries, std::size_t bytes) {
+    write_file(scratch / "m", file("{" + entries + "}", std::string(bytes, '\1')));
+    return complaint([&] { SafetensorsFile(scratch / "m"); });
+  };
+  // Bits of each type as the package's source has them (safetensors/src/tensor.rs, Dtype::bitsize).
+  const std::pair<const char*, std::size_t> bits[] = {
+      {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},   {"I8", 8},    {"F8_E5M2", 8},
+      {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16}, {"BF16", 16}, {"I32", 32},
+      {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},    {"I64", 64}, {"U64", 64}};
+  for (const auto& [dtype, size] : bits) {
+    INFO(dtype);
+    const std::string right = std::to_string(size);  // bytes of 8 numbers
+    CHECK(open(entry(dtype, "[4,2]", "[0," + right + "]"), size).empty());
+    const SafetensorsFile read(scratch / "m");
+    CHECK(read.header().tensors.at("w").dtype == dtype);
+    CHECK(read.header().tensors.at("w").shape == std::vector<std::size_t>{4, 2});
+    CHECK(open(entry(dtype, "[4,2]", "[0," + std::to_string(size + 1) + "]"), size + 1)
+              .find("wanted " + right + " bytes of data for " + dtype + " of shape [4,2], got ") !=
+          std::string::npos);
+  }
+  CHECK(open(entry("F4", "[3]", "[0,2]"), 2).find("wanted a shape whose bytes can be counted") !=
+        std::string::npos);
+  CHECK(open(entry("NEW", "[3]", "[0,2]"), 2).empty());
+  CHECK(open(entry("NEW", "[3]", "[0,2]"), 3).find("nothing after the last tensor") != std::string::npos);
+  CHECK(open(entry("NEW", "[3]", "[1,3]"), 3).find("wanted data from byte 0 on") != std::string::npos);
+  CHECK(open(R"("w":{"dtype":7,"shape":[3],"data_offsets":[0,2]})", 2).find("wanted dtype to be a text, got 7") !=
+        std::string::npos);
+}
+
+TEST_CASE("numbers are read piece by piece, past the fourth gigabyte, in little memory") {
+  const tests::Scratch scratch;
+  const fs::path path = scratch / "huge.safetensors";
+  constexpr std::uint64_t huge = 6'000'000'000;
+  const std::string start = file("{" + entry("F32", "[1500000000]", "[0,6000000000]", "z") + "," +
+                                 entry("F16", "[4]", "[6000000000,6000000008]", "half") + "," +
+                                 entry("U8", "[1]", "[6000000008,6000000009]", "byte") + "}");
+  write_file(path, start);
+  fs::resize_file(path, start.size() + huge);
+  std::ofstream(path, std::ios::binary | std::ios::app) << std::string("\0\x3c\0\x40\0\x42\0\x44\7", 9);
+  const long before = tests::peak_megabytes(RUSAGE_SELF);
+  SafetensorsFile read(path);
+  CHECK(std::get<Floats>(read.values("half", 0, 100)) == Floats{1, 2, 3, 4});
+  CHECK(std::get<Floats>(read.values("half", 1, 2)) == Floats{2, 3});
+  CHECK(std::get<Floats>(read.values("half", 4, 2)).empty());
+  CHECK(std::get<Floats>(read.values("half", std::uint64_t{1} << 63, 2)).empty());
+  CHECK(std::get<Floats>(read.values("z", 1499999999, 2)) == Floats{0});
+  CHECK(complaint([&] { read.values("byte", 0, 1); }) ==
+        path.string() + ": tensor \"byte\": wanted dtype F32, F64, I32, I64, BOOL, F16 or BF16, got \"U8\"");
+  CHECK(tests::peak_megabytes(RUSAGE_SELF) - before < 64);
+  fs::resize_file(path, 100);
+  CHECK(complaint([&] { read.values("half", 0, 4); }).find("wanted 8 bytes from byte ") != std::string::npos);
 }
 
 TEST_CASE("what cannot be written is refused by name") {

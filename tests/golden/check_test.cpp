@@ -154,7 +154,7 @@ TEST_CASE("a damaged case is refused with its file") {
 
   const std::string json = read_file(scratch / "square/case.json");
   write_file(scratch / "square/case.json", "{");
-  CHECK(complaint([&] { load_case(scratch / "square"); }).find("case.json: wanted a golden case") !=
+  CHECK(complaint([&] { load_case(scratch / "square"); }).find("case.json: wanted JSON in UTF-8, got a fault") !=
         std::string::npos);
   write_file(scratch / "square/case.json", "{\"case\": \"x\"}");
   CHECK(complaint([&] { load_case(scratch / "square"); }).find("chapter") != std::string::npos);
@@ -170,6 +170,26 @@ TEST_CASE("a damaged case is refused with its file") {
   CHECK(changed("1e-12", "-1e-12").find("wanted tolerances of 0 or more") != std::string::npos);
   CHECK(changed("\"outputs\": [", "\"outputs\": [], \"others\": [").find("wanted at least one output") !=
         std::string::npos);
+  // The JSON library copies and prints what is nested by calling itself: enough of it overflows the stack.
+  for (const std::string& deep : {std::string(70000, '['), "{\"settings\":" + std::string(70000, '['),
+                                  "{\"case\":" + std::string(70000, '[') + std::string(70000, ']') + "}"}) {
+    write_file(scratch / "square/case.json", deep);
+    CHECK(complaint([&] {
+            load_case(scratch / "square");
+          }).find("wanted a golden case as golden/README.md describes it, got something nested deeper") !=
+          std::string::npos);
+  }
+  const std::string nested = std::string(70000, '[') + std::string(70000, ']');
+  for (const std::string& deep :
+       {"\"chapter\": " + nested, "\"chapter\": 3, \"settings\": {\"a\": " + nested + "}"}) {
+    CHECK(changed("\"chapter\": 3", deep).find("got something nested deeper") != std::string::npos);
+  }
+  const std::string huge(1000000, 'x');
+  CHECK(changed("\"chapter\": 3", "\"chapter\": \"" + huge + "\"").size() < 2000);
+  CHECK(changed("\"float64\"", "\"" + huge + "\"").size() < 2000);
+  CHECK(changed("\"name\": \"Q\"", "\"name\": \"" + huge + "\"").size() < 2000);
+  CHECK(changed("\"dtype\": \"float64\"", "\"dtype\": \"" + huge + "\"").size() < 2000);
+  CHECK(changed("\"name\": \"Q\"", "\"name\": \"\\u001b[31m\"").find('\x1B') == std::string::npos);
   write_file(scratch / "square/case.json", json);
 
   write_npy(scratch / "square/Q.npy", numbers({1, 2}));

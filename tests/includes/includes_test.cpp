@@ -30,7 +30,7 @@ const std::map<std::string, std::set<std::string>> below = {
 const std::map<std::string, std::set<std::string>> owners = {
     {"xtensor/", {"core/matrix.hpp"}},
     {"xtensor-blas/", {"core/matrix.cpp"}},
-    {"nlohmann/", {"formats/safetensors.cpp", "golden/case.cpp"}},
+    {"nlohmann/", {"formats/json.cpp", "formats/json.hpp", "formats/safetensors.cpp", "golden/case.cpp"}},
 };
 
 std::vector<std::string> includes(const fs::path& file) {

@@ -1,9 +1,9 @@
 #include "attn/core/dialect.hpp"
 
 #include <array>
-#include <cstdio>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/numbers.hpp"
 
 namespace attn {
 namespace {
@@ -72,11 +72,7 @@ std::string word(Enum value, const std::array<const char*, n>& words) {
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
-std::string scientific(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.0e", value);
-  return text.data();
-}
+std::string scientific(double value) { return to_text(value, std::chars_format::scientific, 0); }
 
 }  // namespace
 

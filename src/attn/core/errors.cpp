@@ -5,13 +5,15 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t most_shown = 200;  // bytes of what came instead
+std::string shortened(std::string_view text, std::size_t most) {
+  const std::string start = printable(text.substr(0, most));
+  return text.size() > most ? start + "... (" + std::to_string(text.size()) + " bytes)" : start;
+}
 
+/// A place and what is wanted there may come from outside too: a path, a name in a file.
 std::string complaint(std::string_view what, std::string_view wanted, std::string_view got) {
-  std::string text(what);
-  text.append(": wanted ").append(wanted).append(", got ").append(printable(got.substr(0, most_shown)));
-  if (got.size() > most_shown) text.append("... (" + std::to_string(got.size()) + " bytes)");
-  return text;
+  constexpr std::size_t most = 1000, most_of_got = 200;  // bytes
+  return shortened(what, most) + ": wanted " + shortened(wanted, most) + ", got " + shortened(got, most_of_got);
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 #include "attn/core/settings.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/numbers.hpp"
 
 namespace attn {
 namespace {
@@ -17,25 +15,14 @@ namespace {
 // So large that nobody has the memory, and so small that the count of all parameters fits into 64 bits.
 constexpr std::size_t widest = std::size_t{1} << 24, most_layers = 10000;
 
-bool all_digits(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::uint64_t whole(const std::string& name, const std::string& text, std::uint64_t least, std::uint64_t most) {
   const bool open_end = most == std::numeric_limits<std::uint64_t>::max();
   const std::string wanted = open_end
                                  ? "a whole number of 64 bits"
                                  : "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  if (!all_digits(text)) refuse_input(name, wanted, text.empty() ? "nothing" : text);
-  errno = 0;
-  const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
-  if (errno != 0 || value < least || value > most) refuse_input(name, wanted, text);
-  return value;
-}
-
-/// A number without blanks, hexadecimals, or anything behind it.
-bool is_plain_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+  const std::optional<std::uint64_t> value = parse_whole(text);
+  if (!value || *value < least || *value > most) refuse_input(name, wanted, text.empty() ? "nothing" : text);
+  return *value;
 }
 
 template <class Enum>
@@ -99,16 +86,14 @@ Setting seed_setting(std::string name, std::string help, std::uint64_t& value) {
 Setting number_setting(std::string name, std::string help, double& value, double below) {
   return {name, std::move(help), [&value] { return exact_text(value); },
           [&value, name, below](const std::string& text) {
-            char* end = nullptr;
-            const double number = std::strtod(text.c_str(), &end);
-            const bool is_number = is_plain_number(text) && *end == '\0' && std::isfinite(number);
-            if (!is_number || number < 0.0 || number >= below) {
+            const std::optional<double> number = parse_number(text);
+            if (!number || *number < 0.0 || *number >= below) {
               refuse_input(name,
                            "a number of at least 0" +
                                (std::isfinite(below) ? " and less than " + exact_text(below) : std::string()),
                            text.empty() ? "nothing" : text);
             }
-            value = number;
+            value = *number;
           }};
 }
 
@@ -162,6 +147,13 @@ void apply(const std::vector<Setting>& settings, const SettingTexts& texts, cons
   }
 }
 
+void apply_all(const std::vector<Setting>& settings, const SettingTexts& texts, const std::string& where) {
+  for (const Setting& setting : settings) {
+    if (texts.count(setting.name) == 0) refuse_input(where, "the setting " + setting.name, "none of that name");
+  }
+  apply(settings, texts, where);
+}
+
 SettingTexts texts_of(const std::vector<Setting>& settings) {
   SettingTexts texts;
   for (const Setting& setting : settings) texts[setting.name] = setting.get();
@@ -171,10 +163,8 @@ SettingTexts texts_of(const std::vector<Setting>& settings) {
 std::string exact_text(double value) {
   std::string text;
   for (int digits = 1; digits <= 17; ++digits) {
-    char buffer[40];
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
-    text = buffer;
-    if (std::strtod(buffer, nullptr) == value) break;
+    text = to_text(value, std::chars_format::general, digits);
+    if (parse_number(text) == value) break;
   }
   return text;
 }

@@ -70,6 +70,13 @@ std::vector<Setting> model_settings(Config& config);
 /// @throws InputError naming a text that belongs to no setting, or that does not make sense
 void apply(const std::vector<Setting>& settings, const SettingTexts& texts, const std::string& where);
 
+/// The same where none may be missing.
+/// @param settings  all there are
+/// @param texts     all of them
+/// @param where     where the texts come from, for complaints
+/// @throws InputError naming a setting without a text, and as apply() does
+void apply_all(const std::vector<Setting>& settings, const SettingTexts& texts, const std::string& where);
+
 /// @param settings  any
 /// @return          all of them as they are now
 SettingTexts texts_of(const std::vector<Setting>& settings);

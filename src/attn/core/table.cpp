@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <ostream>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/numbers.hpp"
 #include "attn/core/shape.hpp"
 #include "attn/core/utf8.hpp"
 
@@ -45,9 +45,7 @@ bool is_number(std::string_view text) {
 
 std::string fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
-  char text[400];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  const std::string number = text;
+  const std::string number = to_text(value, std::chars_format::fixed, decimals);
   const bool is_zero = number.find_first_not_of("-0.") == std::string::npos;
   return is_zero && number[0] == '-' ? number.substr(1) : number;
 }

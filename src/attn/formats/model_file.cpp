@@ -25,12 +25,12 @@ void expect_format(const SettingTexts& metadata, const std::string& where) {
                found == metadata.end() ? "none" : found->second);
 }
 
-Config config_of(const Safetensors& file, const std::string& where) {
+Config config_of(const SettingTexts& metadata, std::size_t tensors, const std::string& where) {
   Config config;
-  apply(model_settings(config), below(file.metadata, setting_prefix), where);
+  apply_all(model_settings(config), below(metadata, setting_prefix), where);
   // Before a list of all parameters is made: a damaged number of layers must not fill the memory.
-  if (config.encoder_layers > file.tensors.size() || config.decoder_layers > file.tensors.size()) {
-    refuse_input(where, "a tensor at least for each layer", std::to_string(file.tensors.size()) + " tensors");
+  if (config.encoder_layers > tensors || config.decoder_layers > tensors) {
+    refuse_input(where, "a tensor at least for each layer", std::to_string(tensors) + " tensors");
   }
   try {
     check(config);
@@ -40,22 +40,32 @@ Config config_of(const Safetensors& file, const std::string& where) {
   return config;
 }
 
-void expect_parameters(const ModelFile& model, const std::string& where) {
-  const std::vector<Parameter> wanted = parameters(model.config);
-  for (const Parameter& p : wanted) {
-    const auto found = model.parameters.find(p.name);
-    if (found == model.parameters.end()) refuse_input(where, "the parameter " + p.name, "none of that name");
-    const Tensor& tensor = found->second;
-    const std::vector<std::size_t> shape = {p.rows, p.columns};
-    const bool floats = std::holds_alternative<std::vector<float>>(tensor.values);
-    if (tensor.shape == shape && floats) continue;
-    refuse_input(where + ": " + p.name, "float32 of shape " + shape_text(shape),
-                 std::string(tensor.dtype()) + " of shape " + shape_text(tensor.shape));
+/// The type and the shape of a tensor.
+using Form = std::pair<std::string, std::vector<std::size_t>>;
+
+/// Holds all tensors of a file against what such a model has.
+void expect_parameters(const Config& config, std::map<std::string, Form> tensors, const std::string& where) {
+  for (const Parameter& p : parameters(config)) {
+    const auto found = tensors.extract(p.name);
+    if (found.empty()) refuse_input(where, "the parameter " + p.name, "none of that name");
+    const auto& [dtype, shape] = found.mapped();
+    const std::vector<std::size_t> wanted = {p.rows, p.columns};
+    if (dtype == "float32" && shape == wanted) continue;
+    refuse_input(where + ": " + p.name, "float32 of shape " + shape_text(wanted),
+                 dtype + " of shape " + shape_text(shape));
   }
-  if (model.parameters.size() == wanted.size()) return;
-  std::map<std::string, Tensor> rest = model.parameters;
-  for (const Parameter& p : wanted) rest.erase(p.name);
-  refuse_input(where, "the parameters of such a model only", rest.begin()->first);
+  if (!tensors.empty()) refuse_input(where, "the parameters of such a model only", tensors.begin()->first);
+}
+
+/// All about a model but its numbers.
+ModelFile model_of(const SettingTexts& metadata, const std::map<std::string, Form>& tensors,
+                   const std::string& where) {
+  expect_format(metadata, where);
+  ModelFile model;
+  model.config = config_of(metadata, tensors.size(), where);
+  model.notes = below(metadata, note_prefix);
+  expect_parameters(model.config, tensors, where);
+  return model;
 }
 
 }  // namespace
@@ -72,13 +82,25 @@ void write_model(const std::filesystem::path& path, const ModelFile& model) {
 
 ModelFile read_model(const std::filesystem::path& path) {
   Safetensors file = read_safetensors(path);
-  expect_format(file.metadata, path.string());
-  ModelFile model;
-  model.config = config_of(file, path.string());
-  model.notes = below(file.metadata, note_prefix);
+  std::map<std::string, Form> forms;
+  for (const auto& [name, tensor] : file.tensors) forms[name] = {std::string(tensor.dtype()), tensor.shape};
+  ModelFile model = model_of(file.metadata, forms, path.string());
   model.parameters = std::move(file.tensors);
-  expect_parameters(model, path.string());
   return model;
+}
+
+bool is_model(const SafetensorsHeader& header) {
+  const auto format = header.metadata.find("format");
+  return format != header.metadata.end() && format->second == format_name;
+}
+
+ModelFile model_without_parameters(const SafetensorsHeader& header, const std::string& where) {
+  std::map<std::string, Form> forms;
+  for (const auto& [name, tensor] : header.tensors) {
+    const std::string_view type = type_when_read(tensor.dtype);
+    forms[name] = {std::string(type.empty() ? tensor.dtype : type), tensor.shape};
+  }
+  return model_of(header.metadata, forms, where);
 }
 
 }  // namespace attn

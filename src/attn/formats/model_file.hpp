@@ -9,6 +9,7 @@
 #include "attn/core/config.hpp"
 #include "attn/core/settings.hpp"
 #include "attn/core/tensor.hpp"
+#include "attn/formats/safetensors.hpp"
 
 namespace attn {
 
@@ -31,5 +32,16 @@ void write_model(const std::filesystem::path& path, const ModelFile& model);
 /// @throws InputError saying what is wrong: not such a file, damaged, settings that make no sense, parameters
 ///         that are missing, unknown, or of another shape
 ModelFile read_model(const std::filesystem::path& path);
+
+/// @param header  of any file
+/// @return        whether it says that the file is a model of ours
+bool is_model(const SafetensorsHeader& header);
+
+/// What a header says of a model that write_model() wrote.
+/// @param header  of the file
+/// @param where   what to call it when it is refused
+/// @return        sizes, choices and notes, without the parameters
+/// @throws InputError as read_model() does, but for what only the data show
+ModelFile model_without_parameters(const SafetensorsHeader& header, const std::string& where);
 
 }  // namespace attn

@@ -1,7 +1,6 @@
 #include "attn/formats/npy.hpp"
 
 #include <bit>
-#include <cctype>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -18,6 +17,7 @@ static_assert(std::endian::native == std::endian::little,
               "little-endian like the files");
 
 constexpr std::string_view magic("\x93NUMPY", 6);
+constexpr std::string_view blanks = " \t\n\v\f\r";
 
 struct Header {
   std::string descr;
@@ -61,7 +61,7 @@ class HeaderReader {
 
  private:
   void skip_blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    while (at_ < text_.size() && blanks.find(text_[at_]) != std::string_view::npos) ++at_;
   }
 
   bool accept(char c) {

@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
+#include "attn/formats/json.hpp"
 
 namespace attn {
 namespace {
-
-using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little,
               "tensors are copied as bytes, so the machine must be little-endian like the files");
@@ -24,14 +26,38 @@ static_assert(std::endian::native == std::endian::little,
 constexpr std::size_t most_header = 100'000'000;  // so says the format
 constexpr const char* metadata_key = "__metadata__";
 constexpr const char* checksum_key = "attn.checksum";
+constexpr const char* our_formats = "attn ";  // so their names begin
+constexpr std::size_t prefix = sizeof(std::uint64_t);
 
 struct Dtype {
   std::string_view name;
-  std::size_t size;
+  std::size_t bits;
+  std::string_view becomes = "";  ///< the type of a Tensor that is read from it; empty where none is
 };
 
-/// In the order in which tensors are laid out; the last two are read only.
-constexpr Dtype dtypes[] = {{"I64", 8}, {"F64", 8}, {"F32", 4}, {"I32", 4}, {"BOOL", 1}, {"F16", 2}, {"BF16", 2}};
+/// In the order in which tensors are laid out; F16 and BF16 are read only. Then all others that the format has.
+constexpr Dtype dtypes[] = {{"I64", 64, "int64"},
+                            {"F64", 64, "float64"},
+                            {"F32", 32, "float32"},
+                            {"I32", 32, "int32"},
+                            {"BOOL", 8, "bool"},
+                            {"F16", 16, "float32"},
+                            {"BF16", 16, "float32"},
+                            {"U64", 64},
+                            {"C64", 64},
+                            {"U32", 32},
+                            {"U16", 16},
+                            {"I16", 16},
+                            {"U8", 8},
+                            {"I8", 8},
+                            {"F8_E4M3", 8},
+                            {"F8_E5M2", 8},
+                            {"F8_E8M0", 8},
+                            {"F8_E4M3FNUZ", 8},
+                            {"F8_E5M2FNUZ", 8},
+                            {"F6_E2M3", 6},
+                            {"F6_E3M2", 6},
+                            {"F4", 4}};
 
 const Dtype* find_dtype(std::string_view name) {
   const auto found = std::find_if(std::begin(dtypes), std::end(dtypes), [&](Dtype d) { return d.name == name; });
@@ -52,15 +78,15 @@ struct Entry {
   std::size_t begin = 0;  ///< where the data are, counted from the end of the header
 };
 
-/// How many bytes a shape asks for; no value when they cannot be counted in 64 bits.
-std::optional<std::size_t> count_bytes(const std::vector<std::size_t>& shape, std::size_t item_size) {
+/// How many bytes a shape asks for; no value when they are not whole, or their bits cannot be counted in 64 bits.
+std::optional<std::size_t> count_bytes(const std::vector<std::size_t>& shape, std::size_t item_bits) {
   if (std::count(shape.begin(), shape.end(), std::size_t{0}) > 0) return 0;
-  std::size_t bytes = item_size;
+  std::size_t bits = item_bits;
   for (const std::size_t length : shape) {
-    if (bytes > std::numeric_limits<std::size_t>::max() / length) return std::nullopt;
-    bytes *= length;
+    if (bits > std::numeric_limits<std::size_t>::max() / length) return std::nullopt;
+    bits *= length;
   }
-  return bytes;
+  return bits % 8 == 0 ? std::optional(bits / 8) : std::nullopt;
 }
 
 // ---- The checksum ----------------------------------------------------------------------------------------
@@ -111,113 +137,28 @@ std::string checksum(const std::map<std::string, std::string>& metadata, const s
 
 // ---- Reading ---------------------------------------------------------------------------------------------
 
-/// A piece of JSON for an error: in ASCII, and not too long.
-std::string shown(const Json& json) {
-  constexpr std::size_t most = 60;
-  const std::string text = json.dump(-1, ' ', true);
-  return text.size() > most ? text.substr(0, most) + "..." : text;
-}
+/// Which types of tensors a reader takes.
+enum class Types { readable, all };
 
-/// Splits a file into its header's text and its data.
-struct Parts {
-  std::string_view header;
-  std::string_view data;
-};
+const std::string wanted_types = "dtype F32, F64, I32, I64, BOOL, F16 or BF16";
 
-Parts split(std::string_view bytes, const std::string& file) {
+/// The length of the header, which the first 8 bytes say.
+std::size_t header_length(std::string_view start, std::uint64_t size, const std::string& file) {
   std::uint64_t length = 0;
-  if (bytes.size() < sizeof length) {
+  if (size < prefix) {
     refuse_input(file, "a safetensors file, which starts with the length of its header in 8 bytes",
-                 std::to_string(bytes.size()) + " bytes");
+                 std::to_string(size) + " bytes");
   }
-  std::memcpy(&length, bytes.data(), sizeof length);
-  bytes.remove_prefix(sizeof length);
+  std::memcpy(&length, start.data(), prefix);
   if (length > most_header) {
     refuse_input(file, "a safetensors file with a header of at most " + std::to_string(most_header) + " bytes",
                  std::to_string(length));
   }
-  if (length > bytes.size()) {
-    refuse_input(file, "a header of " + std::to_string(length) + " bytes", std::to_string(bytes.size()) + " left");
+  if (length > size - prefix) {
+    refuse_input(file, "a header of " + std::to_string(length) + " bytes",
+                 std::to_string(size - prefix) + " left");
   }
-  const Parts parts{bytes.substr(0, length), bytes.substr(length)};
-  if (parts.header.substr(0, 1) != "{") {
-    refuse_input(file, "a header that starts with {", length == 0 ? "an empty one" : "something else");
-  }
-  return parts;
-}
-
-[[noreturn]] void refuse_json(const std::string& file, std::size_t byte) {
-  refuse_input(file + ": header", "JSON in UTF-8", "a fault at byte " + std::to_string(byte));
-}
-
-/// Builds the header as the parser reads it. The parser's own ways take the last of two tensors with the same
-/// name, and nest as deep as they are told to.
-class HeaderBuilder : public nlohmann::json_sax<Json> {
- public:
-  explicit HeaderBuilder(const std::string& file) : file_(file) {}
-
-  Json header;
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(value); }
-  bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t&) override { return put(value); }
-  bool string(string_t& value) override { return put(value); }
-  bool binary(binary_t&) override { return false; }  // JSON has none
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-
-  bool key(string_t& name) override {
-    if (open_.back()->contains(name)) refuse_input(file_ + ": header", "each name once", shown(name) + " twice");
-    key_ = name;
-    return true;
-  }
-
-  bool parse_error(std::size_t byte, const std::string&, const Json::exception&) override {
-    refuse_json(file_, byte);
-  }
-
- private:
-  bool put(Json value) {
-    place() = std::move(value);
-    return true;
-  }
-
-  bool open(Json list) {
-    constexpr std::size_t deepest = 3;  // {"name": {"shape": [
-    if (open_.size() == deepest)
-      refuse_input(file_ + ": header", "tensors and metadata", "something nested deeper");
-    Json& here = place();
-    here = std::move(list);
-    open_.push_back(&here);
-    return true;
-  }
-
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  /// Where the next value belongs.
-  Json& place() {
-    if (open_.empty()) return header;
-    return open_.back()->is_array() ? open_.back()->emplace_back() : (*open_.back())[key_];
-  }
-
-  const std::string& file_;
-  std::string key_;
-  std::vector<Json*> open_;
-};
-
-Json read_header(std::string_view text, const std::string& file) {
-  const std::size_t nul = text.find('\0');  // which the parser takes for the end
-  if (nul != std::string_view::npos) refuse_json(file, nul + 1);
-  HeaderBuilder builder(file);
-  Json::sax_parse(text, &builder);
-  return std::move(builder.header);
+  return length;
 }
 
 std::map<std::string, std::string> read_metadata(const Json& header, const std::string& file) {
@@ -242,48 +183,83 @@ std::vector<std::size_t> read_numbers(const Json& list, const std::string& where
   return list.get<std::vector<std::size_t>>();
 }
 
-Entry read_entry(const std::string& name, const Json& json, std::string_view data, const std::string& where) {
+void expect_size(const SafetensorsEntry& entry, const Dtype& dtype, const std::string& where) {
+  const std::optional<std::size_t> bytes = count_bytes(entry.shape, dtype.bits);
+  if (bytes == entry.end - entry.begin) return;
+  const std::string shape = entry.dtype + " of shape " + shown(entry.shape);
+  if (!bytes) refuse_input(where, "a shape whose bytes can be counted", shape);
+  refuse_input(where, std::to_string(*bytes) + " bytes of data for " + shape,
+               std::to_string(entry.end - entry.begin));
+}
+
+SafetensorsEntry read_entry(const Json& json, std::uint64_t size, Types types, const std::string& where) {
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets")) {
     refuse_input(where, "dtype, shape and data_offsets", shown(json));
   }
   const Json& type = json.at("dtype");
   const Dtype* dtype = type.is_string() ? find_dtype(type.get_ref<const std::string&>()) : nullptr;
-  if (dtype == nullptr) refuse_input(where, "dtype F32, F64, I32, I64, BOOL, F16 or BF16", shown(type));
-  Entry entry{name, dtype->name, read_numbers(json.at("shape"), where + ": shape"), {}};
+  const bool readable = dtype != nullptr && !dtype->becomes.empty();
+  if (types == Types::readable && !readable) refuse_input(where, wanted_types, shown(type));
+  if (!type.is_string()) refuse_input(where, "dtype to be a text", shown(type));
+  SafetensorsEntry entry{type, read_numbers(json.at("shape"), where + ": shape"), 0, 0};
   const std::vector<std::size_t> offsets = read_numbers(json.at("data_offsets"), where + ": data_offsets");
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size()) {
-    refuse_input(where, "data_offsets [begin, end] within " + std::to_string(data.size()) + " bytes of data",
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > size) {
+    refuse_input(where, "data_offsets [begin, end] within " + std::to_string(size) + " bytes of data",
                  shown(json.at("data_offsets")));
   }
   entry.begin = offsets[0];
-  entry.data = data.substr(offsets[0], offsets[1] - offsets[0]);
-  const std::optional<std::size_t> bytes = count_bytes(entry.shape, dtype->size);
-  if (bytes != entry.data.size()) {
-    const std::string shape = std::string(dtype->name) + " of shape " + shown(json.at("shape"));
-    refuse_input(
-        where,
-        bytes ? std::to_string(*bytes) + " bytes of data for " + shape : "a shape whose bytes can be counted",
-        bytes ? std::to_string(entry.data.size()) : shape);
-  }
+  entry.end = offsets[1];
+  if (dtype != nullptr) expect_size(entry, *dtype, where);
   return entry;
 }
 
 /// The data of the tensors must lie one after the other, from the end of the header to the end of the file.
-void check_layout(std::vector<Entry> entries, std::size_t size, const std::string& file) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.begin, a.data.size()) < std::pair(b.begin, b.data.size());
+void check_layout(const std::map<std::string, SafetensorsEntry>& tensors, std::uint64_t size,
+                  const std::string& file) {
+  using Named = std::pair<const std::string, SafetensorsEntry>;
+  std::vector<const Named*> order;
+  for (const Named& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const Named* a, const Named* b) {
+    return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
   });
-  std::size_t end = 0;
-  for (const Entry& entry : entries) {
-    if (entry.begin != end) {
-      refuse_input(file + ": tensor " + shown(entry.name),
+  std::uint64_t end = 0;
+  for (const Named* tensor : order) {
+    if (tensor->second.begin != end) {
+      refuse_input(file + ": tensor " + shown(tensor->first),
                    "data from byte " + std::to_string(end) + " on, where those before end",
-                   std::to_string(entry.begin));
+                   std::to_string(tensor->second.begin));
     }
-    end += entry.data.size();
+    end = tensor->second.end;
   }
   if (end != size) refuse_input(file, "nothing after the last tensor", std::to_string(size - end) + " bytes");
+}
+
+/// What we write has a checksum always: where it is missing, the file is damaged or somebody else's.
+void expect_checksum_of_ours(const SafetensorsHeader& header, const std::string& file) {
+  const auto format = header.metadata.find("format");
+  if (header.checksum || format == header.metadata.end() || format->second.rfind(our_formats, 0) != 0) return;
+  refuse_input(file,
+               std::string("metadata ") + checksum_key + ", as every file of format " + format->second + " has",
+               "none");
+}
+
+/// The header's text, with the size of the data behind it.
+SafetensorsHeader parse_header(std::string_view text, std::uint64_t size, Types types, const std::string& file) {
+  if (text.substr(0, 1) != "{") {
+    refuse_input(file, "a header that starts with {", text.empty() ? "an empty one" : "something else");
+  }
+  constexpr std::size_t deepest = 3;  // {"name": {"shape": [
+  const Json json = read_json(text, file + ": header", "tensors and metadata", deepest);
+  SafetensorsHeader header{{}, read_metadata(json, file), std::nullopt};
+  for (const auto& [name, entry] : json.items()) {
+    if (name == metadata_key) continue;
+    header.tensors[name] = read_entry(entry, size, types, file + ": tensor " + shown(name));
+  }
+  check_layout(header.tensors, size, file);
+  if (const auto sum = header.metadata.extract(checksum_key); !sum.empty()) header.checksum = sum.mapped();
+  expect_checksum_of_ours(header, file);
+  return header;
 }
 
 float from_f16(std::uint16_t half) {
@@ -313,21 +289,18 @@ std::vector<float> widen(std::string_view data, float (*from)(std::uint16_t)) {
   return values;
 }
 
-Tensor::Values read_tensor(const Entry& entry, const std::string& file) {
-  if (entry.dtype == "F32") return read_values<float>(entry.data);
-  if (entry.dtype == "F64") return read_values<double>(entry.data);
-  if (entry.dtype == "I32") return read_values<std::int32_t>(entry.data);
-  if (entry.dtype == "I64") return read_values<std::int64_t>(entry.data);
-  if (entry.dtype == "F16") return widen(entry.data, from_f16);
-  if (entry.dtype == "BF16") return widen(entry.data, from_bf16);
-  for (const char c : entry.data) {
+Tensor::Values read_data(std::string_view dtype, std::string_view data, const std::string& where) {
+  if (dtype == "F32") return read_values<float>(data);
+  if (dtype == "F64") return read_values<double>(data);
+  if (dtype == "I32") return read_values<std::int32_t>(data);
+  if (dtype == "I64") return read_values<std::int64_t>(data);
+  if (dtype == "F16") return widen(data, from_f16);
+  if (dtype == "BF16") return widen(data, from_bf16);
+  for (const char c : data) {
     const int byte = static_cast<unsigned char>(c);
-    if (byte > 1) {
-      refuse_input(file + ": tensor " + shown(entry.name), "bools, bytes of 0 or 1",
-                   "a byte of " + std::to_string(byte));
-    }
+    if (byte > 1) refuse_input(where, "bools, bytes of 0 or 1", "a byte of " + std::to_string(byte));
   }
-  return read_values<Bool>(entry.data);
+  return read_values<Bool>(data);
 }
 
 // ---- Writing ---------------------------------------------------------------------------------------------
@@ -345,15 +318,15 @@ std::string quoted(const std::string& text) {
 Entry make_entry(const std::string& name, const Tensor& tensor) {
   if (name == metadata_key) refuse("the name of a tensor", "another name", name);
   Entry entry{name, dtype_of(tensor), tensor.shape, {}};
-  const std::size_t size = find_dtype(entry.dtype)->size;
+  const std::size_t bits = find_dtype(entry.dtype)->bits;
   const std::size_t count = std::visit([](const auto& values) { return values.size(); }, tensor.values);
-  if (count_bytes(tensor.shape, size) != count * size) {
+  if (count_bytes(tensor.shape, bits) != count * bits / 8) {
     refuse("the values of tensor " + quoted(name), "as many as the shape " + shape_text(tensor.shape) + " says",
            std::to_string(count));
   }
   std::visit(
       [&](const auto& values) {
-        entry.data = {reinterpret_cast<const char*>(values.data()), count * size};
+        entry.data = {reinterpret_cast<const char*>(values.data()), count * bits / 8};
       },
       tensor.values);
   return entry;
@@ -391,24 +364,72 @@ std::string write_header(const std::map<std::string, std::string>& metadata, con
 }  // namespace
 
 Safetensors parse_safetensors(std::string_view bytes, const std::string& name) {
-  const Parts parts = split(bytes, name);
-  const Json header = read_header(parts.header, name);
-  Safetensors file{{}, read_metadata(header, name)};
-  std::vector<Entry> entries;  // by name, as Json keeps them
-  for (const auto& [tensor, json] : header.items()) {
-    if (tensor == metadata_key) continue;
-    entries.push_back(read_entry(tensor, json, parts.data, name + ": tensor " + shown(tensor)));
+  const std::size_t length = header_length(bytes, bytes.size(), name);
+  const std::string_view data = bytes.substr(prefix + length);
+  const SafetensorsHeader header = parse_header(bytes.substr(prefix, length), data.size(), Types::readable, name);
+  std::vector<Entry> entries;  // by name
+  for (const auto& [tensor, entry] : header.tensors) {
+    entries.push_back({tensor, entry.dtype, entry.shape, data.substr(entry.begin, entry.end - entry.begin)});
   }
-  check_layout(entries, parts.data.size(), name);
-  if (const auto sum = file.metadata.extract(checksum_key); !sum.empty()) {
-    const std::string got = checksum(file.metadata, entries);
-    if (got != sum.mapped()) {
-      refuse_input(name, "the checksum " + shown(sum.mapped()) + ", which it names itself",
+  if (header.checksum) {
+    const std::string got = checksum(header.metadata, entries);
+    if (got != header.checksum) {
+      refuse_input(name, "the checksum " + shown(*header.checksum) + ", which it names itself",
                    '"' + got + "\"; the file is damaged");
     }
   }
-  for (const Entry& entry : entries) file.tensors[entry.name] = {entry.shape, read_tensor(entry, name)};
+  Safetensors file{{}, header.metadata};
+  for (const Entry& entry : entries) {
+    const std::string where = name + ": tensor " + shown(entry.name);
+    file.tensors[entry.name] = {entry.shape, read_data(entry.dtype, entry.data, where)};
+  }
   return file;
+}
+
+std::string_view type_when_read(std::string_view dtype) {
+  const Dtype* found = find_dtype(dtype);
+  return found == nullptr ? "" : found->becomes;
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : name_(path.string()) {
+  std::error_code none;
+  std::uint64_t size = 0;
+  if (std::filesystem::is_regular_file(path, none)) {
+    errno = 0;
+    in_ = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!*in_) refuse_input(name_, "a file that can be read", std::strerror(errno));
+    size = std::filesystem::file_size(path);
+  } else {  // a pipe can be read once only
+    std::string bytes = read_file(path);
+    size = bytes.size();
+    in_ = std::make_unique<std::istringstream>(std::move(bytes));
+  }
+  const std::string start = read(0, std::min<std::uint64_t>(size, prefix));
+  const std::size_t length = header_length(start, size, name_);
+  data_ = prefix + length;
+  header_ = parse_header(read(prefix, length), size - data_, Types::all, name_);
+}
+
+std::string SafetensorsFile::read(std::uint64_t from, std::size_t count) {
+  std::string bytes(count, '\0');
+  in_->clear();
+  in_->seekg(static_cast<std::streamoff>(from));
+  in_->read(bytes.data(), static_cast<std::streamsize>(count));
+  if (static_cast<std::size_t>(in_->gcount()) != count) {
+    refuse_input(name_, std::to_string(count) + " bytes from byte " + std::to_string(from) + " on",
+                 "the end of the file, or a disk that cannot be read");
+  }
+  return bytes;
+}
+
+Tensor::Values SafetensorsFile::values(const std::string& tensor, std::uint64_t from, std::uint64_t most) {
+  const SafetensorsEntry& entry = header_.tensors.at(tensor);
+  const std::string where = name_ + ": tensor " + shown(tensor);
+  if (type_when_read(entry.dtype).empty()) refuse_input(where, wanted_types, shown(entry.dtype));
+  const std::size_t size = find_dtype(entry.dtype)->bits / 8;
+  const std::uint64_t all = (entry.end - entry.begin) / size;
+  const std::uint64_t first = std::min(from, all), count = std::min(most, all - first);
+  return read_data(entry.dtype, read(data_ + entry.begin + first * size, count * size), where);
 }
 
 Safetensors read_safetensors(const std::filesystem::path& path) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <ostream>
 
 #include "attn/core/errors.hpp"
+#include "attn/core/numbers.hpp"
 #include "attn/formats/npy.hpp"
 
 namespace attn {
@@ -92,19 +92,16 @@ bool is_right_in_single(const GoldenCase& golden, const Report& report,
 }
 
 /// With as many digits as tell the two apart.
-std::string number(double value, int digits = 17) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
+std::string number(double value, int digits = 17) { return to_text(value, std::chars_format::general, digits); }
 
 void print_difference(std::ostream& out, const TensorReport& tensor, std::size_t size) {
   const Difference& worst = *tensor.difference;
   out << "    worst at [";
-  for (std::size_t i = 0; i < worst.index.size(); ++i) out << (i == 0 ? "" : ", ") << worst.index[i];
+  for (std::size_t i = 0; i < worst.index.size(); ++i)
+    out << (i == 0 ? "" : ", ") << std::to_string(worst.index[i]);
   out << "]: got " << number(worst.got) << ", wanted " << number(worst.wanted) << ", off by "
       << number(std::abs(worst.got - worst.wanted), 3) << " where " << number(worst.allowed, 3) << " is allowed\n";
-  out << "    " << worst.bad << " of " << size << " values are too far off\n";
+  out << "    " << std::to_string(worst.bad) << " of " << std::to_string(size) << " values are too far off\n";
 }
 
 }  // namespace
@@ -171,8 +168,8 @@ std::map<std::string, Tensor> load_outputs(const GoldenCase& golden, const fs::p
 
 void print(std::ostream& out, const GoldenCase& golden, const Report& report) {
   using State = TensorReport::State;
-  out << golden.name << " (chapter " << golden.chapter << "): " << golden.title << "\n  " << golden.formula
-      << "\n  wanted values by " << golden.source << "\n\n";
+  out << golden.name << " (chapter " << std::to_string(golden.chapter) << "): " << golden.title << "\n  "
+      << golden.formula << "\n  wanted values by " << golden.source << "\n\n";
   bool first_fault = true;
   for (std::size_t i = 0; i < report.tensors.size(); ++i) {
     const TensorReport& tensor = report.tensors[i];
@@ -199,7 +196,7 @@ void print(std::ostream& out, const GoldenCase& golden, const Report& report) {
            "tolerance of its "
            "own.\n";
   } else if (report.mistakes.empty()) {
-    out << "\nIt is none of the " << golden.mistakes.size() << " mistakes known for this case.\n";
+    out << "\nIt is none of the " << std::to_string(golden.mistakes.size()) << " mistakes known for this case.\n";
   }
 }
 
