@@ -201,6 +201,7 @@ class Session {
     save();  // Whatever happens from here on, the folder has a checkpoint to go on from.
     if (!best.empty()) copy_best(best);
     find_best();
+    prune();
   }
 
   /// Returns the exit status.

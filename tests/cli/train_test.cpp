@@ -355,9 +355,15 @@ TEST_CASE("a kill between any two files leaves a folder in which the training go
   write_file(folder / part, "half of");
   check_end(folder, "--resume " + quoted(folder));
 
-  folder = scratch / "after the last checkpoint";
+  folder = scratch / "amid the last model";
   for (const fs::path& name : {ten, twenty, thirty}) copy_folder(whole / name, folder / name);
   fs::copy(first / model, folder / model);
+  write_file(folder / part, "half of");
+  check_end(folder, "--resume " + quoted(folder));
+
+  folder = scratch / "amid the removal of an old checkpoint";
+  copy_folder(whole, folder);
+  fs::rename(folder / ten, folder / "update-00000010.part");
   check_end(folder, "--resume " + quoted(folder));
 
   // Going on from one folder into another writes the checkpoint first, too.
