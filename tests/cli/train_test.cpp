@@ -76,8 +76,9 @@ void wait_for_checkpoint(pid_t child, const fs::path& folder) {
 }
 
 /// A training that goes on until it is stopped.
-std::vector<std::string> endless(const fs::path& folder) {
-  std::vector<std::string> words = split("train" + quick + "--updates 1000000 --validate_every 5 --folder");
+std::vector<std::string> endless(const fs::path& folder, int validate_every = 5) {
+  std::vector<std::string> words = split("train" + quick + "--updates 1000000 --validate_every " +
+                                         std::to_string(validate_every) + " --folder");
   words.push_back(folder.string());
   return words;
 }
@@ -443,10 +444,12 @@ TEST_CASE("a training stays in its folder when that is renamed, and nobody else 
 TEST_CASE("a training whose folder was removed ends with one error and does not make it anew") {
   const Scratch scratch;
   const fs::path folder = scratch / "run";
-  const pid_t child = start(endless(folder));
+  const pid_t child = start(endless(folder, 300));
   wait_for_checkpoint(child, folder);
-  std::error_code busy;  // a checkpoint is written meanwhile
-  while (fs::remove_all(folder, busy), busy) continue;
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it trains again, most likely
+  kill(child, SIGSTOP);
+  fs::remove_all(folder);
+  kill(child, SIGCONT);
   CHECK(wait_for(child) == 2);
   CHECK(fs::is_empty(scratch.path()));
 }
