@@ -1,14 +1,10 @@
-#include <fcntl.h>
 #include <omp.h>
-#include <sys/file.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <iostream>
 #include <limits>
@@ -49,7 +45,8 @@ void stop_after_this_update(int signal) {
 }
 
 /// While this lives, Ctrl-C, a closed terminal and SIGTERM end the training after its update. Before and after,
-/// they end the program at once: there is nothing to save.
+/// they end the program at once: there is nothing to save. A signal that the caller ignores stays ignored: nohup
+/// does so with SIGHUP, and a shell with the SIGINT of what it starts in the background.
 class Listening {
  public:
   Listening() {
@@ -57,21 +54,19 @@ class Listening {
     action.sa_handler = stop_after_this_update;
     action.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < signals.size(); ++i) {
+      if (signals[i] == SIGPIPE) action.sa_handler = SIG_IGN;  // nobody reads the messages; the training goes on
       sigaction(signals[i], nullptr, &before_[i]);
-      const bool nohup = signals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
-      if (!nohup) sigaction(signals[i], &action, nullptr);
+      if (before_[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
     }
-    std::signal(SIGPIPE, SIG_IGN);  // nobody reads the messages any more; the training goes on
   }
   ~Listening() {
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
-    std::signal(SIGPIPE, SIG_DFL);
   }
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 
  private:
-  static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
+  static constexpr std::array<int, 4> signals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
   std::array<struct sigaction, signals.size()> before_{};
 };
 
@@ -141,6 +136,10 @@ Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& optio
   }
   Plan plan;
   const std::vector<Setting> all = settings(plan);
+  for (const Setting& setting : all) {
+    if (checkpoint.run.settings.count(setting.name) > 0) continue;
+    refuse_input("checkpoint", "the setting " + setting.name, "none of that name");
+  }
   apply(all, checkpoint.run.settings, "checkpoint");
   const SettingTexts before = texts_of(all);
   apply(all, options.texts, "options");
@@ -152,34 +151,35 @@ Plan plan_from(const training::Checkpoint& checkpoint, const TrainOptions& optio
   return plan;
 }
 
-/// A folder that nobody else trains into while this lives. It is made if it is not there.
-class OwnFolder {
- public:
-  explicit OwnFolder(const fs::path& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    const fs::path lock = folder / ".lock";
-    file_ = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-    if (file_ < 0) refuse_input(folder.string(), "a folder that can be written", std::strerror(errno));
-    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      close(file_);
-      refuse_input(folder.string(), "a folder that nobody trains into", "one where another training runs");
-    }
-  }
-  ~OwnFolder() { close(file_); }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
+/// A path as a shell reads it.
+std::string shell_text(const fs::path& path) {
+  const std::string text = path.string();
+  if (text.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}#~!") == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
- private:
-  int file_ = -1;
-};
+const char* const model_name = "model.safetensors";
+
+/// Renames what is in the way of a file.
+/// @return its new name
+fs::path set_aside(const fs::path& file) {
+  fs::path aside;
+  for (int n = 0; n == 0 || fs::exists(fs::symlink_status(aside)); ++n) {
+    aside = file.string() + ".old" + (n == 0 ? "" : "." + std::to_string(n));
+  }
+  fs::rename(file, aside);
+  return aside;
+}
 
 /// A model in training, with all that belongs to it.
 class Session {
  public:
-  Session(const Plan& plan, fs::path folder)
+  Session(const Plan& plan, const OwnFolder& own)
       : plan_(plan),
-        folder_(std::move(folder)),
+        own_(own),
+        folder_(own.path()),
         backend_(engine::make_cpu_backend()),
         model_(plan.model, *backend_),
         seen_(training_pairs(plan)),
@@ -191,26 +191,17 @@ class Session {
     run_.settings = texts_of(settings(plan_));
   }
 
-  void go_on_from(const training::Checkpoint& checkpoint) {
+  /// Puts the training where a checkpoint says.
+  /// @param best  the best model where it comes from, if that is another folder; else empty
+  void go_on_from(const training::Checkpoint& checkpoint, const fs::path& best) {
     restore(checkpoint, model_, *backend_, *trainer_);
     const SettingTexts now = run_.settings;
     run_ = checkpoint.run;
     run_.settings = now;
-    if (!has_best_of(folder_, checkpoint)) run_.best = std::numeric_limits<double>::infinity();
-  }
-
-  /// Whether a folder has the model that was the best when a checkpoint was written.
-  static bool has_best_of(const fs::path& folder, const training::Checkpoint& checkpoint) {
-    const fs::path path = folder / "model.safetensors";
-    if (!fs::exists(path)) return false;
-    const SettingTexts notes = read_model(path).notes;
-    const auto updates = notes.find("updates");
-    for (const training::Measured& m : checkpoint.run.history) {
-      if (m.validation == checkpoint.run.best) {
-        return updates != notes.end() && updates->second == std::to_string(m.updates);
-      }
-    }
-    return false;
+    save();  // Whatever happens from here on, the folder has a checkpoint to go on from.
+    if (!best.empty()) copy_best(best);
+    find_best();
+    prune();
   }
 
   /// Returns the exit status.
@@ -219,7 +210,13 @@ class Session {
               << " sentences to learn from, " << unseen_.size() << " others to measure on\n";
     start_ = std::chrono::steady_clock::now();
     first_ = trainer_->progress().updates;
-    if (!learn()) return 130;
+    try {
+      if (!learn()) return 130;
+    } catch (const training::Diverged& error) {
+      say_what_is_left(error);
+      return 1;
+    }
+    folder_ = own_.path();
     report();
     return 0;
   }
@@ -266,45 +263,138 @@ class Session {
 
   /// Measures, keeps the best, and writes a checkpoint.
   void validate(std::uint64_t updates) {
-    trainer_->swap_average();
-    const training::Validation now = training::validate(model_, unseen_, plan_.trainer.tokens);
-    if (!std::isfinite(backend_->sum_of_squares(model_.parameters().values()))) {
-      throw training::Diverged("weights after update " + std::to_string(updates) +
-                               ": wanted numbers, got NaN or infinity");
-    }
-    if (!std::isfinite(now.loss)) {
-      throw training::Diverged("validation after update " + std::to_string(updates) +
-                               ": wanted a finite loss, got " + std::to_string(now.loss));
-    }
+    const training::Validation now = measure();
     const bool best = now.loss < run_.best;
-    if (best) {
-      write_model(folder_ / "model.safetensors",
-                  training::model_file(model_, *backend_,
-                                       {{"updates", std::to_string(updates)}, {"task", name(plan_.task.task)}}));
-    }
-    trainer_->swap_average();
     run_.waited = best ? 0 : run_.waited + 1;
     run_.best = std::min(run_.best, now.loss);
     const double loss = run_.loss_sum / static_cast<double>(std::max<std::size_t>(1, run_.loss_tokens));
     run_.history.push_back({updates, loss, now.loss});
     run_.loss_sum = 0.0, run_.loss_tokens = 0;
     save();
+    if (best) keep_as_best();
+    prune();
     line_.say("update " + std::to_string(updates) + ": training loss " + fixed(loss, 4) + ", validation loss " +
               fixed(now.loss, 4) + ", perplexity " + fixed(now.perplexity(), 4) + (best ? "" : ", no better"));
   }
 
+  /// Writes a checkpoint. It comes before the model that it says is the best: find_best() makes up for a kill
+  /// between the two, while a model alone is nothing to go on from.
   void save() {
-    saved_after_ = trainer_->progress().updates;
-    saved_ = folder_ / training::checkpoint_name(saved_after_);
-    const bool there = fs::exists(saved_ / "training.safetensors");
-    if (!there) training::write_checkpoint(folder_, model_, *backend_, *trainer_, run_);
-    training::prune(folder_, plan_.keep);
+    follow();
+    const std::string name = training::checkpoint_name(trainer_->progress().updates);
+    own_.inside([&] {
+      if (fs::exists(fs::path(name) / "training.safetensors")) return;
+      training::write_checkpoint("", model_, *backend_, *trainer_, run_);
+    });
+  }
+
+  /// The weights as they are now, averaged if they are, become the best model.
+  void keep_as_best() {
+    trainer_->swap_average();
+    const ModelFile best = training::model_file(
+        model_, *backend_,
+        {{"updates", std::to_string(trainer_->progress().updates)}, {"task", name(plan_.task.task)}});
+    trainer_->swap_average();
+    own_.inside([&] { write_model(model_name, best); });
+  }
+
+  void prune() {
+    std::vector<std::string> complaints;
+    own_.inside([&] { complaints = training::prune("", plan_.keep); });
+    for (const std::string& complaint : complaints) warn((folder_ / complaint).string());
+  }
+
+  void warn(const std::string& text) { line_.say("warning: " + text); }
+
+  /// The folder may have been renamed.
+  void follow() {
+    const fs::path now = own_.path();
+    if (now != folder_) line_.say(folder_.string() + " has been renamed; the training goes on in " + now.string());
+    folder_ = now;
+  }
+
+  /// What was measured of a model from the past of this training.
+  double loss_of(const fs::path& file) {
+    SettingTexts notes = read_model(file).notes;
+    const std::string updates = notes["updates"];
+    for (const training::Measured& m : run_.history) {
+      if (updates == std::to_string(m.updates)) return m.validation;
+    }
+    // It was measured after the checkpoint had been written.
+    if (updates == std::to_string(trainer_->progress().updates)) return measure().loss;
+    refuse_input(file.string(), "a model from the past of this training",
+                 updates.empty() ? "one that does not say after which update" : "one after update " + updates);
+  }
+
+  /// Measures the weights as they are now, averaged if they are.
+  training::Validation measure() {
+    trainer_->swap_average();
+    const training::Validation now = training::validate(model_, unseen_, plan_.trainer.tokens);
+    const double squares = backend_->sum_of_squares(model_.parameters().values());
+    trainer_->swap_average();
+    const std::string updates = std::to_string(trainer_->progress().updates);
+    if (!std::isfinite(squares)) {
+      throw training::Diverged("weights after update " + updates + ": wanted numbers, got NaN or infinity");
+    }
+    if (!std::isfinite(now.loss)) {
+      throw training::Diverged("validation after update " + updates + ": wanted a finite loss, got " +
+                               std::to_string(now.loss));
+    }
+    return now;
+  }
+
+  /// Takes the best model over from another folder, where it stays.
+  void copy_best(const fs::path& best) {
+    if (!fs::exists(best)) return;
+    try {
+      loss_of(best);
+    } catch (const InputError& error) {
+      warn(std::string(error.what()) + "; it is not taken over");
+      return;
+    }
+    const std::string bytes = read_file(best);
+    own_.inside([&] { write_file(model_name, bytes); });
+  }
+
+  /// Finds out how good the model in the folder is. If the weights are better, because a kill came before they
+  /// were written, or if there is no model that can be used, they become the best.
+  void find_best() {
+    const double before = run_.best;
+    run_.best = std::numeric_limits<double>::infinity();
+    const fs::path file = folder_ / model_name;
+    if (fs::exists(file)) {
+      try {
+        run_.best = loss_of(file);
+      } catch (const InputError& error) {
+        warn(std::string(error.what()) + "; it is kept as " + set_aside(file).string());
+      }
+    }
+    const bool measured = !run_.history.empty() && run_.history.back().updates == trainer_->progress().updates;
+    if (measured && run_.history.back().validation < run_.best) {
+      run_.best = run_.history.back().validation;
+      keep_as_best();
+    }
+    if (before < run_.best) {
+      warn("the best model so far is not in " + folder_.string() + "; the best from now on is kept there");
+    }
   }
 
   void interrupted() {
     save();
-    line_.say("Stopped after update " + std::to_string(saved_after_) + ", saved as " + saved_.string() +
-              "\nTo go on: attn train --resume " + folder_.string());
+    prune();
+    const fs::path saved = folder_ / training::checkpoint_name(trainer_->progress().updates);
+    line_.say("Stopped after update " + std::to_string(trainer_->progress().updates) + ", saved as " +
+              saved.string() + "\nTo go on: attn train --resume " + shell_text(folder_));
+  }
+
+  void say_what_is_left(const training::Diverged& error) {
+    folder_ = own_.path();
+    const std::vector<fs::path> all = training::checkpoints(folder_);
+    line_.say("attn: " + std::string(error.what()) + "\nThe training cannot go on like this. " +
+              (all.empty() ? "There is no checkpoint yet"
+                           : "The last good checkpoint is " + all.back().string() + ", the best model " +
+                                 (folder_ / model_name).string()) +
+              "; a lower --rate_scale, a longer --warmup or --longest_gradient 1 may help.");
   }
 
   /// What the best model can do, to standard output.
@@ -318,7 +408,8 @@ class Session {
   }
 
   Plan plan_;
-  fs::path folder_;
+  const OwnFolder& own_;
+  fs::path folder_;  ///< its name, when it was last asked for
   std::unique_ptr<engine::Backend> backend_;
   engine::Transformer model_;
   training::Pairs seen_, unseen_;
@@ -326,9 +417,8 @@ class Session {
   training::Run run_;
   ProgressLine line_;
   std::chrono::steady_clock::time_point start_;
-  std::uint64_t first_ = 0, saved_after_ = 0;
+  std::uint64_t first_ = 0;
   std::size_t tokens_ = 0;
-  fs::path saved_;
 };
 
 /// The newest checkpoint of a run, or the one that was named.
@@ -342,50 +432,66 @@ fs::path checkpoint_of(const fs::path& path) {
   return all.back();
 }
 
+/// A name for another folder beside a run, where nothing is yet.
+fs::path name_beside(const fs::path& run) {
+  const fs::path whole = fs::canonical(run);
+  const bool plain = run.has_filename() && run.filename() == whole.filename();
+  const std::string name = (plain ? run : whole).string();
+  int n = 2;
+  while (fs::exists(fs::symlink_status(name + "-" + std::to_string(n)))) ++n;
+  return name + "-" + std::to_string(n);
+}
+
+/// Reads a checkpoint. If it is damaged, says how to go on from another one of its run.
+training::Checkpoint read_or_show_another(const fs::path& path, const fs::path& run, const fs::path& folder) {
+  try {
+    return training::read_checkpoint(path);
+  } catch (const InputError& damaged) {
+    std::vector<fs::path> all = training::checkpoints(run);
+    std::reverse(all.begin(), all.end());
+    for (const fs::path& other : all) {
+      try {
+        plan_from(training::read_checkpoint(other), {});
+      } catch (const std::exception&) {
+        continue;
+      }
+      throw InputError(damaged.what() + std::string("\n") + other.string() +
+                       " is whole. To go on from there: attn train --resume " + shell_text(other) + " --folder " +
+                       shell_text(folder.empty() || fs::exists(folder) ? name_beside(run) : folder));
+    }
+    throw InputError(damaged.what() + std::string("\nNo other checkpoint of this run is whole."));
+  }
+}
+
 int begin(const Plan& plan, const fs::path& folder) {
   const OwnFolder own(folder);
   if (!training::checkpoints(folder).empty()) {
-    refuse_input(folder.string(), "a folder without a training, or --resume " + folder.string(), "one with");
+    refuse_input(folder.string(), "a folder without a training, or --resume " + shell_text(folder), "one with");
   }
-  if (fs::exists(folder / "model.safetensors")) {
+  if (fs::exists(folder / model_name)) {
     refuse_input(folder.string(), "a folder without a model.safetensors, which would be overwritten", "one with");
   }
-  return Session(plan, folder).train();
+  training::expect_no_strays(folder, 0);
+  return Session(plan, own).train();
 }
 
 int go_on(const training::Checkpoint& checkpoint, const Plan& plan, const fs::path& run, const fs::path& folder) {
   const OwnFolder own(folder);
   const std::vector<fs::path> there = training::checkpoints(folder);
-  const fs::path best = run / "model.safetensors", here = folder / "model.safetensors";
-  if (!fs::exists(run) || !fs::equivalent(run, folder)) {
-    if (!there.empty() || fs::exists(here)) {
+  const bool elsewhere = !fs::equivalent(run, folder);
+  if (elsewhere) {
+    if (!there.empty() || fs::exists(folder / model_name)) {
       refuse_input(folder.string(), "a folder without a training or a model", "one with");
     }
-    if (Session::has_best_of(run, checkpoint)) write_file(here, read_file(best));
   } else if (!there.empty() && there.back().filename() != training::checkpoint_name(checkpoint.progress.updates)) {
     refuse_input(folder.string(), "the newest checkpoint, or another --folder to go on from an older one",
                  training::checkpoint_name(checkpoint.progress.updates));
   }
+  training::expect_no_strays(folder, checkpoint.progress.updates);
   std::cerr << "Going on after update " << checkpoint.progress.updates << '\n';
-  Session session(plan, folder);
-  session.go_on_from(checkpoint);
+  Session session(plan, own);
+  session.go_on_from(checkpoint, elsewhere ? run / model_name : fs::path());
   return session.train();
-}
-
-/// Trains, and says what is left when it cannot go on.
-template <class F>
-int guarded(const fs::path& folder, const F& train) {
-  try {
-    return train();
-  } catch (const training::Diverged& error) {
-    const std::vector<fs::path> all = training::checkpoints(folder);
-    std::cerr << "attn: " << error.what() << "\nThe training cannot go on like this. "
-              << (all.empty() ? "There is no checkpoint yet"
-                              : "The last good checkpoint is " + all.back().string() + ", the best model " +
-                                    (folder / "model.safetensors").string())
-              << "; a lower --rate_scale, a longer --warmup or --longest_gradient 1 may help.\n";
-    return 1;
-  }
 }
 
 }  // namespace
@@ -394,14 +500,12 @@ int train_command(const TrainOptions& options) {
   if (options.resume.empty()) {
     const Plan plan = plan_from(options);
     const fs::path folder = options.folder.empty() ? fs::path("attn-" + name(plan.task.task)) : options.folder;
-    return guarded(folder, [&] { return begin(plan, folder); });
+    return begin(plan, folder);
   }
   const fs::path path = checkpoint_of(options.resume);
-  const training::Checkpoint checkpoint = training::read_checkpoint(path);
-  const Plan plan = plan_from(checkpoint, options);
-  const fs::path run = path == options.resume ? fs::weakly_canonical(path).parent_path() : options.resume;
-  const fs::path folder = options.folder.empty() ? run : options.folder;
-  return guarded(folder, [&] { return go_on(checkpoint, plan, run, folder); });
+  const fs::path run = path == options.resume ? fs::canonical(path).parent_path() : options.resume;
+  const training::Checkpoint checkpoint = read_or_show_another(path, run, options.folder);
+  return go_on(checkpoint, plan_from(checkpoint, options), run, options.folder.empty() ? run : options.folder);
 }
 
 }  // namespace attn

@@ -9,6 +9,7 @@
 
 #include "attn/core/files.hpp"
 #include "attn/core/random.hpp"
+#include "attn/formats/safetensors.hpp"
 #include "attn/training/checkpoint.hpp"
 #include "catch.hpp"
 #include "cli/program.hpp"
@@ -25,15 +26,19 @@ const std::string quick =
     " --d_model 8 --d_ff 12 --h 2 --longest 5 --pairs 60 --validation_pairs 4 --tokens 64 --dropout 0.1 --warmup "
     "20 ";
 
-/// Starts `attn` with words of its own and does not wait.
-pid_t start(std::vector<std::string> words) {
+/// Starts `attn` with words of its own, ignoring a signal if that is not 0, and does not wait. What it says goes
+/// nowhere, but its result to an open file if there is one.
+pid_t start(std::vector<std::string> words, int ignored = 0, int out = -1) {
   words.insert(words.begin(), ATTN_TEST_BIN "/attn");
   const pid_t child = fork();
   if (child != 0) return child;
+  alarm(200);  // should it hang, or the test be gone
+  if (ignored != 0) signal(ignored, SIG_IGN);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+  if (out >= 0 && dup2(out, STDOUT_FILENO) < 0) _exit(126);
   execv(arguments[0], arguments.data());
   _exit(127);
 }
@@ -52,6 +57,42 @@ int wait_for(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool is_running(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+fs::path newest(const fs::path& folder) {
+  const std::vector<fs::path> all = training::checkpoints(folder);
+  return all.empty() ? fs::path() : all.back();
+}
+
+/// Waits until a training has written another checkpoint, or has ended.
+void wait_for_checkpoint(pid_t child, const fs::path& folder) {
+  const fs::path before = newest(folder);
+  while (newest(folder) == before && is_running(child)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// A training that goes on until it is stopped.
+std::vector<std::string> endless(const fs::path& folder, int validate_every = 5) {
+  std::vector<std::string> words = split("train" + quick + "--updates 1000000 --validate_every " +
+                                         std::to_string(validate_every) + " --folder");
+  words.push_back(folder.string());
+  return words;
+}
+
+void copy_folder(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to.parent_path());
+  fs::copy(from, to, fs::copy_options::recursive);
+}
+
+void damage(const fs::path& file) { fs::resize_file(file, fs::file_size(file) - 1); }
+
+void check_same_file(const fs::path& a, const fs::path& b) {
+  INFO(a << " and " << b);
+  CHECK(read_file(a) == read_file(b));
 }
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
@@ -125,7 +166,7 @@ TEST_CASE("what is in the way is not taken for a checkpoint, and nothing is over
   const Scratch scratch;
   fs::create_directories(scratch / "run/update-00000010");
   check_refused("attn train --folder " + quoted(scratch / "run") + quick + "--updates 10 --validate_every 10",
-                "update-00000010: wanted a place where nothing is yet");
+                "update-00000010: wanted a checkpoint, or nothing of that name");
   const std::string other = quoted(scratch / "other");
   REQUIRE(run("attn train --folder " + other + quick + "--updates 2 --validate_every 1").status == 0);
   // OUT was forgotten.
@@ -138,12 +179,11 @@ TEST_CASE("what is in the way is not taken for a checkpoint, and nothing is over
 TEST_CASE("two trainings do not share a folder") {
   const Scratch scratch;
   const fs::path folder = scratch / "run";
-  std::vector<std::string> words = split("train" + quick + "--updates 1000000 --validate_every 5 --folder");
-  words.push_back(folder.string());
-  const pid_t child = start(words);
-  while (training::checkpoints(folder).empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  check_refused("attn train --folder " + quoted(folder) + quick, "wanted a folder that nobody trains into");
-  check_refused("attn train --resume " + quoted(folder), "wanted a folder that nobody trains into");
+  const pid_t child = start(endless(folder));
+  wait_for_checkpoint(child, folder);
+  check_refused("attn train --folder " + quoted(folder) + quick,
+                "wanted a folder that no other program writes to");
+  check_refused("attn train --resume " + quoted(folder), "wanted a folder that no other program writes to");
   kill(child, SIGTERM);
   CHECK(wait_for(child) == 130);
 }
@@ -202,7 +242,8 @@ TEST_CASE(
   check_refused("attn train --letters 1 --longest 3 --pairs 2147483647 --folder " + quoted(scratch / "new"),
                 "pairs: wanted at most about 3 different sentences");
   check_refused("attn train --config " + std::string(300, 'x'), "wanted a file that can be read");
-  check_refused("attn train --folder /dev/null/x", "/dev/null/x: wanted a folder that can be written");
+  check_refused("attn train --folder /dev/null/x",
+                "/dev/null/x: wanted a folder that can be written, got Not a directory");
   check_refused("attn train --resume " + quoted(scratch / "none"), "wanted a run with a checkpoint");
   check_refused("attn info " + quoted(scratch / "none"), "wanted a file that can be read");
   check_refused("attn info " + std::string(300, 'x'), "wanted a path that can be used, got ");
@@ -236,20 +277,19 @@ TEST_CASE("Ctrl-C ends after the update, saves, and says how to go on: with the 
 
 TEST_CASE("a hundred kills lose nothing: what is there loads, and the same bits follow") {
   const Scratch scratch;
-  const fs::path folder = scratch / "killed";
+  const fs::path folder = scratch / "killed", model = "model.safetensors";
   const std::string options = quick + "--updates 1000000 --validate_every 2 --keep 2 ";
   Random random(20);
   int resumed = 0;
   for (int kills = 0; kills < 100; ++kills) {
     const std::vector<fs::path> there = training::checkpoints(folder);
     std::vector<std::string> words = {"train", "--resume", folder.string()};
-    if (there.empty()) {
-      fs::remove_all(folder);  // killed before the first checkpoint: it begins anew
+    if (there.empty()) {  // killed before the first checkpoint: it begins anew
       words = split("train" + options + "--folder");
       words.push_back(folder.string());
     } else {
       for (const fs::path& path : there) CHECK_NOTHROW(training::read_checkpoint(path));
-      CHECK_NOTHROW(read_model(folder / "model.safetensors"));
+      if (fs::exists(folder / model)) CHECK_NOTHROW(read_model(folder / model));
       ++resumed;
     }
     const pid_t child = start(words);
@@ -260,13 +300,82 @@ TEST_CASE("a hundred kills lose nothing: what is there loads, and the same bits 
   CHECK(resumed > 50);
   const std::vector<fs::path> there = training::checkpoints(folder);
   REQUIRE_FALSE(there.empty());
-  const auto updates = training::read_checkpoint(there.back()).progress.updates;
+  const auto updates = training::read_checkpoint(there.back()).progress.updates + 2;
   INFO(resumed << " times gone on, " << updates << " updates");
-  const std::string whole = "attn train --folder " + quoted(scratch / "whole") + quick +
-                            "--validate_every 2 --updates " + std::to_string(updates);
-  REQUIRE(run(whole).status == 0);
-  const fs::path last = scratch / "whole" / there.back().filename();
-  CHECK(read_file(there.back() / "model.safetensors") == read_file(last / "model.safetensors"));
+  const std::string to_the_end = " --updates " + std::to_string(updates);
+  REQUIRE(run("attn train --resume " + quoted(folder) + to_the_end).status == 0);
+  REQUIRE(
+      run("attn train --folder " + quoted(scratch / "whole") + quick + "--validate_every 2" + to_the_end).status ==
+      0);
+  check_same_file(folder / model, scratch / "whole" / model);
+  const fs::path last = training::checkpoint_name(updates);
+  check_same_file(folder / last / model, scratch / "whole" / last / model);
+}
+
+// The order of what is written: the checkpoint, then the best model, then old checkpoints are removed.
+TEST_CASE("a kill between any two files leaves a folder in which the training goes on, or begins anew") {
+  const Scratch scratch;
+  const std::string options = quick + "--validate_every 10 --keep 9 --updates ";
+  const fs::path whole = scratch / "whole", first = scratch / "first", model = "model.safetensors";
+  const fs::path ten = "update-00000010", twenty = "update-00000020", thirty = "update-00000030";
+  REQUIRE(run("attn train --folder " + quoted(whole) + options + "30").status == 0);
+  REQUIRE(run("attn train --folder " + quoted(first) + options + "10").status == 0);
+  const std::vector<training::Measured> history = training::read_checkpoint(whole / thirty).run.history;
+  REQUIRE(history.size() == 3);
+  for (int i : {1, 2}) REQUIRE(history[i].validation < history[i - 1].validation);  // each is the best so far
+  const auto check_end = [&](const fs::path& folder, const std::string& command) {
+    INFO(folder << " " << command);
+    const Result result = run("attn train " + command);
+    INFO(result.err);
+    CHECK(result.status == 0);
+    CHECK_FALSE(has(result.err, "warning"));
+    check_same_file(folder / model, whole / model);
+    check_same_file(folder / thirty / model, whole / thirty / model);
+    for (const auto& entry : fs::directory_iterator(folder)) CHECK(entry.path().extension() != ".part");
+  };
+  const fs::path part = "model.safetensors.part";
+
+  fs::path folder = scratch / "amid the first checkpoint";
+  copy_folder(whole / ten, folder / "update-00000010.part");
+  fs::remove(folder / "update-00000010.part/training.safetensors");
+  write_file(folder / ".lock", "");
+  check_end(folder, "--folder " + quoted(folder) + options + "30");
+
+  folder = scratch / "after the first checkpoint";
+  copy_folder(whole / ten, folder / ten);
+  check_end(folder, "--resume " + quoted(folder) + " --updates 30");
+
+  folder = scratch / "amid the first model";
+  copy_folder(whole / ten, folder / ten);
+  write_file(folder / part, "half of");
+  check_end(folder, "--resume " + quoted(folder) + " --updates 30");
+
+  folder = scratch / "amid the second model";
+  for (const fs::path& name : {ten, twenty}) copy_folder(whole / name, folder / name);
+  fs::copy(first / model, folder / model);
+  write_file(folder / part, "half of");
+  check_end(folder, "--resume " + quoted(folder));
+
+  folder = scratch / "amid the last model";
+  for (const fs::path& name : {ten, twenty, thirty}) copy_folder(whole / name, folder / name);
+  fs::copy(first / model, folder / model);
+  write_file(folder / part, "half of");
+  check_end(folder, "--resume " + quoted(folder));
+
+  folder = scratch / "amid the removal of an old checkpoint";
+  copy_folder(whole, folder);
+  fs::rename(folder / ten, folder / "update-00000010.part");
+  check_end(folder, "--resume " + quoted(folder));
+
+  // Going on from one folder into another writes the checkpoint first, too.
+  folder = scratch / "elsewhere";
+  check_refused("attn train --resume " + quoted(first) + " --folder " + quoted(folder) + " --rate_scale 2",
+                "--rate_scale: wanted 1, as the training began with");
+  REQUIRE(run("attn train --resume " + quoted(first) + " --folder " + quoted(folder) + " --updates 10").status ==
+          0);
+  check_same_file(folder / model, first / model);
+  fs::remove(folder / model);
+  check_end(folder, "--resume " + quoted(folder) + " --updates 30");
 }
 
 // The thread sanitizer itself does not survive so small a limit.
@@ -293,25 +402,199 @@ TEST_CASE("a disk that is full costs the newest checkpoint, not those before it"
   for (const auto& entry : fs::directory_iterator(scratch / "run")) CHECK(entry.path().extension() != ".part");
 }
 
+TEST_CASE("a disk that is full at any file leaves a folder in which the training goes on, or begins anew") {
+  const Scratch scratch;
+  bool began_anew = false, complete = false;
+  for (int blocks = 1; blocks < 200 && !complete; blocks += 4) {
+    const fs::path folder = scratch / std::to_string(blocks);
+    const std::string command = "attn train --folder " + quoted(folder) + quick + "--updates 4 --validate_every 2";
+    complete = run(command, "ulimit -f " + std::to_string(blocks) + "; ").status == 0;
+    if (complete) break;
+    const bool anew = training::checkpoints(folder).empty();
+    began_anew = began_anew || anew;
+    const Result rest = run(anew ? command : "attn train --resume " + quoted(folder));
+    INFO(blocks << " blocks: " << rest.err);
+    CHECK(rest.status == 0);
+  }
+  CHECK(began_anew);
+  CHECK(complete);
+}
+
 #endif
 
-TEST_CASE("a training that runs away stops at its update, with the last good checkpoint") {
+TEST_CASE("a training stays in its folder when that is renamed, and nobody else may go on in it") {
   const Scratch scratch;
-  const auto away = [&](const std::string& name, const std::string& options) {
-    const Result result = run("attn train --folder " + quoted(scratch / name) + quick + options);
-    CHECK(result.status == 1);
-    CHECK(result.out.empty());
-    return result.err;
-  };
-  const std::string first = away("a", "--rate_scale 1e30 --updates 300 --validate_every 300");
-  CHECK(has(first, "attn: update 2: wanted a finite loss, got "));
-  CHECK(has(first, "There is no checkpoint yet"));
-  const std::string measured = away("b", "--rate_scale 1e30 --updates 1 --validate_every 1");
-  CHECK(has(measured, "attn: validation after update 1: wanted a finite loss, got "));
-  CHECK(training::checkpoints(scratch / "b").empty());
-  // Here it takes some updates until the numbers are too large for a float.
-  const std::string later =
-      away("c", "--pre_norm yes --average 0 --rate_scale 1e5 --updates 2000 --validate_every 1");
-  CHECK(has(later, "The last good checkpoint is "));
-  CHECK(has(later, ", the best model "));
+  const fs::path before = scratch / "run", after = scratch / "renamed";
+  const pid_t child = start(endless(before));
+  wait_for_checkpoint(child, before);
+  fs::rename(before, after);
+  write_file(before / "mine", "another folder by the former name");
+  wait_for_checkpoint(child, after);
+  wait_for_checkpoint(child, after);
+  CHECK(is_running(child));
+  check_refused("attn train --resume " + quoted(after), "wanted a folder that no other program writes to");
+  kill(child, SIGTERM);
+  CHECK(wait_for(child) == 130);
+  CHECK(std::distance(fs::directory_iterator(before), fs::directory_iterator()) == 1);
+  const Result rest = run("attn train --resume " + quoted(after) + " --updates 5");
+  CHECK(rest.status == 0);
+  CHECK_FALSE(has(rest.err, "warning"));
+}
+
+TEST_CASE("a training whose folder was removed ends with one error and does not make it anew") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "run";
+  const pid_t child = start(endless(folder, 300));
+  wait_for_checkpoint(child, folder);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it trains again, most likely
+  kill(child, SIGSTOP);
+  fs::remove_all(folder);
+  kill(child, SIGCONT);
+  CHECK(wait_for(child) == 2);
+  CHECK(fs::is_empty(scratch.path()));
+}
+
+TEST_CASE("a best model that is damaged, or not of this training, is kept aside and found anew") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "run", model = folder / "model.safetensors", old = model.string() + ".old";
+  const std::string options = quick + "--validate_every 10 --updates ";
+  REQUIRE(run("attn train --folder " + quoted(folder) + options + "20").status == 0);
+  REQUIRE(run("attn train --folder " + quoted(scratch / "other") + options + "7").status == 0);
+  const std::string good = read_file(model);
+  damage(model);
+  const std::string damaged = read_file(model);
+  const Result back = run("attn train --resume " + quoted(folder));
+  CHECK(back.status == 0);
+  CHECK(has(back.err, "warning: " + model.string() + ": "));
+  CHECK(has(back.err, "; it is kept as " + old.string() + "\n"));
+  CHECK(read_file(old) == damaged);
+  CHECK(read_file(model) == good);
+  // One of another training, and one that is a folder.
+  fs::copy(scratch / "other/model.safetensors", model, fs::copy_options::overwrite_existing);
+  CHECK(has(run("attn train --resume " + quoted(folder)).err,
+            "wanted a model from the past of this training, got one after update 7; it is kept as " +
+                old.string() + ".1\n"));
+  check_same_file(old.string() + ".1", scratch / "other/model.safetensors");
+  fs::remove(model);
+  write_file(model / "file", "mine");
+  CHECK(run("attn train --resume " + quoted(folder)).status == 0);
+  CHECK(read_file(old.string() + ".2/file") == "mine");
+  CHECK(read_file(model) == good);
+  // The best was before the last checkpoint: it is lost, and the next validation gives a model.
+  fs::remove_all(folder / "update-00000020");
+  damage(model);
+  const pid_t child = start({"train", "--resume", folder.string(), "--updates", "1000000"});
+  wait_for_checkpoint(child, folder);
+  kill(child, SIGTERM);
+  CHECK(wait_for(child) == 130);
+  CHECK_NOTHROW(read_model(model));
+}
+
+TEST_CASE("when the newest checkpoint is damaged, the command is named that goes on from one that is whole") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "a run";
+  REQUIRE(run("attn train --folder " + quoted(folder) + quick + "--updates 30 --validate_every 10").status == 0);
+  damage(folder / "update-00000030/training.safetensors");
+  damage(folder / "update-00000020/model.safetensors");
+  fs::create_directories(scratch / "a run-2");
+  for (const std::string& path : {quoted(folder), quoted(folder / "update-00000030")}) {
+    const Result refused = run("attn train --resume " + path);
+    INFO(refused.err);
+    CHECK(refused.status == 2);
+    CHECK(has(refused.err, "attn: " + (folder / "update-00000030/training.safetensors").string() + ": "));
+    const std::string before = "update-00000010 is whole. To go on from there: ";
+    const auto at = refused.err.find(before);
+    REQUIRE(at != std::string::npos);
+    const std::string command =
+        refused.err.substr(at + before.size(), refused.err.find('\n', at) - at - before.size());
+    CHECK(run(command).status == 0);
+    CHECK(fs::exists(scratch / "a run-3/update-00000030"));
+    fs::remove_all(scratch / "a run-3");
+  }
+  damage(folder / "update-00000010/training.safetensors");
+  check_refused("attn train --resume " + quoted(folder), "No other checkpoint of this run is whole.");
+}
+
+TEST_CASE("a folder that only looks like a checkpoint is noticed when a training goes on") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "run";
+  REQUIRE(run("attn train --folder " + quoted(folder) + quick + "--updates 20 --validate_every 10").status == 0);
+  fs::remove(folder / "update-00000020/training.safetensors");
+  const std::string resume = "attn train --resume " + quoted(folder);
+  check_refused(resume, "update-00000020: wanted a checkpoint, or nothing of that name");
+  fs::rename(folder / "update-00000020", folder / "moved away");
+  CHECK(run(resume).status == 0);
+  fs::create_directories(scratch / "other/update-00000030");
+  check_refused(resume + " --updates 40 --folder " + quoted(scratch / "other"),
+                "update-00000030: wanted a checkpoint, or nothing of that name");
+}
+
+TEST_CASE("an old checkpoint that cannot be removed is a warning") {
+  const bool root = geteuid() == 0;
+  const std::string nobody = root ? "setpriv --reuid 65534 --regid 65534 --clear-groups " : "";
+  if (root && run("attn --version", nobody).status != 0) {
+    WARN("skipped: root may remove everything, and cannot run attn as another user here");
+    return;
+  }
+  const Scratch scratch;
+  const fs::path folder = scratch / "run";
+  const std::string options = quoted(folder) + quick + "--updates 10 --validate_every 10 --keep 1";
+  REQUIRE(run("attn train --folder " + options).status == 0);
+  for (const fs::path& path : {scratch.path(), folder}) fs::permissions(path, fs::perms(0777));
+  fs::permissions(folder / ".lock", fs::perms(0666));
+  fs::permissions(folder / "update-00000010", fs::perms(0555));
+  const Result result = run("attn train --updates 20 --resume " + quoted(folder), nobody);
+  INFO(result.err);
+  CHECK(result.status == 0);
+  CHECK(has(result.err, "warning: " + (folder / "update-00000010").string() +
+                            ": wanted a folder that can be removed, got Permission denied\n"));
+  CHECK(newest(folder).filename() == "update-00000020");
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory()) fs::permissions(entry.path(), fs::perms(0755));
+  }
+}
+
+TEST_CASE("a checkpoint that lacks a setting does not take its default") {
+  const Scratch scratch;
+  const fs::path folder = scratch / "run", file = folder / "update-00000002/training.safetensors";
+  REQUIRE(run("attn train --folder " + quoted(folder) + quick + "--updates 2 --validate_every 2").status == 0);
+  const Safetensors whole = read_safetensors(file);
+  for (const std::string name : {"dropout", "h", "letters", "keep"}) {
+    Safetensors lacking = whole;
+    REQUIRE(lacking.metadata.erase("setting." + name) == 1);
+    write_safetensors(file, lacking);
+    check_refused("attn train --resume " + quoted(folder),
+                  "wanted the setting " + name + ", got none of that name");
+  }
+}
+
+TEST_CASE("a signal that the caller ignores stays ignored") {
+  const Scratch scratch;
+  for (const int ignored : {SIGINT, SIGTERM, SIGHUP}) {
+    INFO("signal " << ignored);
+    const fs::path folder = scratch / std::to_string(ignored);
+    const pid_t child = start(endless(folder), ignored);
+    wait_for_checkpoint(child, folder);
+    kill(child, ignored);
+    for (int i = 0; i < 3; ++i) wait_for_checkpoint(child, folder);
+    CHECK(is_running(child));
+    kill(child, ignored == SIGINT ? SIGTERM : SIGINT);
+    CHECK(wait_for(child) == 130);
+  }
+}
+
+TEST_CASE("a result that nobody reads is an error, or ends the program, as the caller has set SIGPIPE") {
+  const Scratch scratch;
+  for (const auto& [handler, status] : {std::pair(SIG_IGN, 2), std::pair(SIG_DFL, 128 + SIGPIPE)}) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    close(ends[0]);
+    std::vector<std::string> words = split("train" + quick + "--updates 2 --validate_every 2 --folder");
+    words.push_back(scratch / std::to_string(status));
+    const auto before = signal(SIGPIPE, handler);
+    const pid_t child = start(words, 0, ends[1]);
+    signal(SIGPIPE, before);
+    close(ends[1]);
+    CHECK(wait_for(child) == status);
+  }
 }

@@ -1,24 +1,76 @@
 #include "attn/core/files.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdarg>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "attn/core/errors.hpp"
 #include "matrices.hpp"
+#include "nobody.hpp"
 #include "scratch.hpp"
 
 using namespace attn;
 namespace fs = std::filesystem;
+
+namespace {
+
+/// A disk that fails when it is told to, and remembers what it was asked for.
+struct Disk {
+  int failing_sync = 0;             ///< which fsync() fails, counted from now; 0: none
+  int interrupted = 0;              ///< how many openat() of a file to be made a signal interrupts
+  bool watched = false;             ///< whether it remembers
+  std::vector<std::string> synced;  ///< what was synced
+};
+Disk disk;
+
+}  // namespace
+
+#if defined(__linux__)
+
+// These take the place of the C library's in this program.
+extern "C" int fsync(int file) {
+  if (disk.watched) {
+    disk.synced.push_back(fs::read_symlink("/proc/self/fd/" + std::to_string(file)).string());
+  }
+  if (disk.failing_sync > 0 && --disk.failing_sync == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
+
+extern "C" int openat(int folder, const char* path, int flags, ...) {
+  mode_t mode = 0;
+  if ((flags & O_CREAT) != 0) {
+    va_list more;
+    va_start(more, flags);
+    mode = va_arg(more, mode_t);
+    va_end(more);
+    if (disk.interrupted > 0) {
+      --disk.interrupted;
+      errno = EINTR;
+      return -1;
+    }
+  }
+  return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+}
+
+#endif
 
 namespace {
 
@@ -284,3 +336,127 @@ TEST_CASE("a folder is removed, with what a kill left of it before") {
         (scratch / "other/file").string() + ": wanted a folder that can be removed, got Not a directory");
   CHECK(names(scratch / "other") == Names{"file"});
 }
+
+TEST_CASE("folders are made with all above them; a file in the way is named") {
+  const tests::Scratch scratch;
+  make_folders(scratch / "a/b/c");
+  make_folders(scratch / "a/b/");
+  CHECK(fs::is_directory(scratch / "a/b/c"));
+  write_file(scratch / "file", "x");
+  for (const char* name : {"file", "file/below", "file/far/below"}) {
+    CHECK(tests::complaint([&] { make_folders(scratch / name); }) ==
+          (scratch / name).string() + ": wanted a folder that can be written, got Not a directory");
+  }
+}
+
+TEST_CASE("in a forbidden place the reason is named") {
+  const tests::Scratch scratch;
+  fs::create_directories(scratch / "closed");
+  fs::permissions(scratch / "closed", fs::perms(0555));
+  fs::permissions(scratch.path(), fs::perms(0755));
+  const tests::Nobody nobody;
+  const std::string forbidden = "got Permission denied", folder = (scratch / "closed").string();
+  CHECK(tests::complaint([&] { make_folders(folder + "/run"); }) ==
+        folder + "/run: wanted a folder that can be written, " + forbidden);
+  CHECK(tests::complaint([&] { OwnFolder own(folder + "/run"); }) ==
+        folder + "/run: wanted a folder that can be written, " + forbidden);
+  CHECK(tests::complaint([&] { OwnFolder own{folder}; }) ==
+        folder + "/.lock: wanted a file that can be written, " + forbidden);
+}
+
+TEST_CASE("a folder is locked once, and is free again afterwards") {
+  const tests::Scratch scratch;
+  const fs::path folder = scratch / "runs/one";
+  {
+    const OwnFolder own(folder);
+    CHECK(own.path() == folder);
+    CHECK(tests::complaint([&] { OwnFolder other(folder); }) ==
+          folder.string() + ": wanted a folder that no other program writes to, got one that another has locked");
+    fs::rename(folder, scratch / "renamed");
+    CHECK_THROWS_AS(OwnFolder(scratch / "renamed"), InputError);
+    const OwnFolder new_one(folder);  // another folder by the former name
+  }
+  const OwnFolder again(folder), renamed(scratch / "renamed");
+  fs::create_directories(scratch / "odd/.lock");
+  CHECK(tests::complaint([&] { OwnFolder odd(scratch / "odd"); }) ==
+        (scratch / "odd/.lock").string() + ": wanted a file that can be written, got Is a directory");
+}
+
+TEST_CASE("what is written inside a locked folder stays in it, whatever becomes of its name") {
+  const tests::Scratch scratch;
+  const fs::path before = fs::current_path(), folder = scratch / "run";
+  const OwnFolder own(folder);
+  own.inside([] { write_file("first", "1"); });
+  CHECK(fs::current_path() == before);
+  own.inside([&] {
+    write_folder("second", [&](const fs::path& aside) {
+      fs::rename(folder, scratch / "renamed");
+      write_file(aside / "file", "2");
+    });
+  });
+  CHECK(names(scratch.path()) == Names{"renamed"});
+  CHECK(own.path() == fs::canonical(scratch / "renamed"));
+  write_file(folder / "mine", "another folder has taken its name");
+  own.inside([] { write_file("third", "3"); });
+  CHECK(names(folder) == Names{"mine"});
+  CHECK(names(scratch / "renamed") == Names{".lock", "first", "second", "third"});
+  CHECK(names(scratch / "renamed/second") == Names{"file"});
+  const std::string now = own.path().string();
+  CHECK(tests::complaint([&] { own.inside([] { write_file("second", "x"); }); }) ==
+        now + "/second: wanted a file, got a folder");
+  CHECK(fs::current_path() == before);
+  fs::remove_all(scratch / "renamed");
+  const std::string removed =
+      folder.string() + ": wanted the folder that this program has locked, got none: it was removed";
+  CHECK(tests::complaint([&] { own.path(); }) == removed);
+  CHECK(tests::complaint([&] { own.inside([] { write_file("fourth", "4"); }); }) == removed);
+  CHECK(names(scratch.path()) == Names{"run"});
+}
+
+#if defined(__linux__)
+
+TEST_CASE("a new folder is synced into the one that holds it") {
+  const tests::Scratch scratch;
+  const std::string root = fs::canonical(scratch.path()).string();
+  disk.watched = true;
+  make_folders(scratch / "a/b");
+  const std::vector<std::string> made = std::exchange(disk.synced, {});
+  const OwnFolder own(scratch / "run");
+  disk.watched = false;
+  CHECK(made == std::vector<std::string>{root, root + "/a"});
+  CHECK(std::exchange(disk.synced, {}) == std::vector<std::string>{root});
+}
+
+TEST_CASE("a disk that fails at any sync leaves nothing half-written or half-removed beside a folder") {
+  const tests::Scratch scratch;
+  const auto fill = [](const fs::path& aside) {
+    for (const char* name : {"a", "b"}) write_file(aside / name, "x");
+  };
+  const auto failing = [&](int sync, const auto& act) {
+    disk.failing_sync = sync;
+    const std::string why = tests::complaint(act);
+    const bool failed = std::exchange(disk.failing_sync, 0) == 0;
+    CHECK(failed == (why.find("got Input/output error") != std::string::npos));
+    for (const std::string& name : names(scratch.path())) CHECK(name == "run");
+    if (fs::exists(scratch / "run")) CHECK(names(scratch / "run") == Names{"a", "b"});
+    return failed;
+  };
+  int failures = 0;
+  while (failing(failures + 1, [&] { write_folder(scratch / "run", fill); })) {
+    ++failures;
+    if (fs::exists(scratch / "run")) remove_folder(scratch / "run");
+  }
+  CHECK(failures >= 6);  // the folder made, two files and their names, the folder filled, renamed
+  REQUIRE(failing(1, [&] { remove_folder(scratch / "run"); }));
+  CHECK(fs::exists(scratch / "run"));  // what may come back after a power cut is whole
+  CHECK_FALSE(failing(2, [&] { remove_folder(scratch / "run"); }));
+}
+
+TEST_CASE("a signal amid the locking of a folder does no harm") {
+  const tests::Scratch scratch;
+  disk.interrupted = 2;
+  CHECK(tests::complaint([&] { OwnFolder own(scratch / "run"); }) == "");
+  CHECK(std::exchange(disk.interrupted, 0) == 0);
+}
+
+#endif

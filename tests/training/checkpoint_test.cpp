@@ -8,6 +8,7 @@
 #include "attn/formats/safetensors.hpp"
 #include "attn/training/plan.hpp"
 #include "matrices.hpp"
+#include "nobody.hpp"
 #include "scratch.hpp"
 
 using namespace attn;
@@ -247,7 +248,7 @@ TEST_CASE("the newest checkpoints stay, and what a kill left behind goes") {
   write_file(scratch / "model.safetensors-of-mine.part", "mine");
   fs::create_directories(scratch / "model.safetensors.part");
   write_file(scratch / "model.safetensors.1.part", "half of one");
-  prune(scratch.path(), 2);
+  CHECK(prune(scratch.path(), 2).empty());
   std::vector<std::string> names;
   for (const fs::path& path : checkpoints(scratch.path())) names.push_back(path.filename().string());
   CHECK(names == std::vector<std::string>{"update-00000003", "update-00000004"});
@@ -265,6 +266,64 @@ TEST_CASE("the newest checkpoints stay, and what a kill left behind goes") {
     write_file(scratch / "long" / name / "training.safetensors", "");
   }
   CHECK(checkpoints(scratch / "long").back().filename() == "update-100000000");
+}
+
+TEST_CASE("an old checkpoint that cannot be removed is named, and the others go all the same") {
+  const Scratch scratch;
+  Session session(small_plan());
+  for (int i = 0; i < 4; ++i) session.updates(1), session.write(scratch.path());
+  fs::permissions(scratch.path(), fs::perms(0777));
+  fs::permissions(scratch / "update-00000001", fs::perms(0555));
+  fs::permissions(scratch / "update-00000002", fs::perms(0777));
+  std::vector<std::string> complaints, again;
+  std::vector<fs::path> left;
+  {
+    const tests::Nobody nobody;
+    complaints = prune(scratch.path(), 2);
+    left = checkpoints(scratch.path());
+    again = prune(scratch.path(), 2);
+  }
+  CHECK(complaints == std::vector<std::string>{(scratch / "update-00000001").string() +
+                                               ": wanted a folder that can be removed, got Permission denied"});
+  CHECK(again == std::vector<std::string>{(scratch / "update-00000001.part").string() +
+                                          ": wanted a leftover that can be removed, got Permission denied"});
+  CHECK(left == std::vector<fs::path>{scratch / "update-00000003", scratch / "update-00000004"});
+  fs::permissions(scratch / "update-00000001.part", fs::perms(0755));
+  CHECK(prune(scratch.path(), 2).empty());
+  CHECK_FALSE(fs::exists(scratch / "update-00000001.part"));
+}
+
+TEST_CASE("a folder that cannot be read is not taken for one without checkpoints") {
+  const Scratch scratch;
+  fs::permissions(scratch.path(), fs::perms(0311));
+  const std::string why = [&] {
+    const tests::Nobody nobody;
+    return tests::complaint([&] { checkpoints(scratch.path()); });
+  }();
+  CHECK(why == scratch.path().string() + ": wanted a folder that can be read, got Permission denied");
+  fs::permissions(scratch.path(), fs::perms(0755));
+}
+
+TEST_CASE("what has the name of a later checkpoint and is none is refused") {
+  const Scratch scratch;
+  Session session(small_plan());
+  session.updates(1);
+  session.write(scratch.path());
+  fs::create_directories(scratch / "update-00000002");
+  for (const char* name : {"update-3", "update-00000003.part", "update-later"})
+    fs::create_directories(scratch / name);
+  CHECK(tests::complaint([&] { expect_no_strays(scratch.path(), 2); }) == "");
+  CHECK(tests::complaint([&] { expect_no_strays(scratch.path(), 1); }) ==
+        (scratch / "update-00000002").string() +
+            ": wanted a checkpoint, or nothing of that name, got a folder without training.safetensors, which has "
+            "to be moved away or removed first");
+  fs::remove(scratch / "update-00000002");
+  write_file(scratch / "update-00000002", "");
+  CHECK(tests::complaint([&] { expect_no_strays(scratch.path(), 0); }) ==
+        (scratch / "update-00000002").string() +
+            ": wanted a checkpoint, or nothing of that name, got a file, which has to be moved away or removed "
+            "first");
+  CHECK(tests::complaint([&] { expect_no_strays(scratch / "none", 0); }) == "");
 }
 
 // fairseq PR 647, 732: tied weights averaged twice.

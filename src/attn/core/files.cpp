@@ -1,6 +1,8 @@
 #include "attn/core/files.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -75,9 +78,10 @@ fs::path part_of(const fs::path& path) {
 }
 
 /// Makes a folder and all above it; each is synced into the one that holds it.
-void make_folders(const fs::path& folder) {
-  if (folder.empty() || fs::exists(folder)) return;
-  make_folders(folder.parent_path());
+void make_all(const fs::path& folder) {
+  if (folder.empty() || fs::is_directory(folder)) return;
+  if (fs::exists(folder)) throw std::system_error(ENOTDIR, std::generic_category());
+  make_all(folder.parent_path());
   fs::create_directory(folder);
   sync(folder_of(folder));
 }
@@ -133,7 +137,34 @@ void sync_all(const fs::path& folder) {
   sync(folder);
 }
 
-constexpr std::string_view writable = "a place that can be written";
+/// Another current folder, until this ends.
+class Visit {
+ public:
+  explicit Visit(int folder) {
+#ifdef O_PATH  // A folder that one may pass through, but not list, can be opened so only.
+    before_ = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+#else
+    before_ = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+#endif
+    if (fchdir(folder) == 0) return;
+    const int error = errno;
+    close(before_);
+    throw std::system_error(error, std::generic_category());
+  }
+  /// Where the former current folder cannot be opened, no relative name led anywhere from it.
+  ~Visit() {
+    [[maybe_unused]] const int ignored = fchdir(before_);
+    close(before_);
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  int before_ = -1;
+};
+
+constexpr std::string_view writable = "a place that can be written",
+                           writable_folder = "a folder that can be written";
 constexpr std::size_t most_of_a_stream = std::size_t{256}
                                          << 20;  // bytes of a pipe or a device, which may never end
 
@@ -167,11 +198,15 @@ void write_file(const fs::path& path, std::string_view bytes) {
     refuse_input(path.string(), "a file", fs::is_directory(old) ? "a folder" : "a device");
   }
   or_refuse(path, writable, [&] {
-    make_folders(path.parent_path());
+    make_all(path.parent_path());
     Aside aside(path);
     aside.write(bytes);
     aside.put_in_place();
   });
+}
+
+void make_folders(const fs::path& folder) {
+  or_refuse(folder, writable_folder, [&] { make_all(folder); });
 }
 
 void write_folder(const fs::path& path, const std::function<void(const fs::path& aside)>& write) {
@@ -179,9 +214,9 @@ void write_folder(const fs::path& path, const std::function<void(const fs::path&
   or_refuse(path, writable, [&] {
     if (fs::exists(path)) refuse_input(path.string(), "a place where nothing is yet", "something that is there");
     fs::remove_all(aside);
-    make_folders(aside);
   });
   try {
+    or_refuse(path, writable, [&] { make_all(aside); });
     write(aside);
     or_refuse(path, writable, [&] {
       sync_all(aside);
@@ -202,9 +237,62 @@ void remove_folder(const fs::path& path) {
     const fs::path aside = part_of(path);
     fs::remove_all(aside);
     fs::rename(path, aside);
-    sync(folder_of(aside));
+    try {
+      sync(folder_of(aside));
+    } catch (const std::system_error&) {  // A power cut could bring the old name back: nothing may be gone then.
+      fs::rename(aside, path);
+      throw;
+    }
     fs::remove_all(aside);
   });
+}
+
+OwnFolder::Descriptor::~Descriptor() {
+  if (number >= 0) close(number);
+}
+
+OwnFolder::OwnFolder(const fs::path& path) : path_(path) {
+  make_folders(path);
+  or_refuse(path, writable_folder, [&] {
+    folder_.number = insist([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  });
+  or_refuse(path / ".lock", "a file that can be written", [&] {
+    const int flags = O_CREAT | O_RDWR | O_CLOEXEC;
+    lock_.number = insist([&] { return openat(folder_.number, ".lock", flags, 0644); });
+    try {
+      insist([&] { return flock(lock_.number, LOCK_EX | LOCK_NB); });
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::operation_would_block) throw;
+      refuse_input(path.string(), "a folder that no other program writes to", "one that another has locked");
+    }
+  });
+}
+
+fs::path OwnFolder::path() const {
+  struct stat ours {
+  }, there{};
+  fs::path now = path_;
+  or_refuse(path_, "a folder that can be read", [&] {
+    insist([&] { return fstat(folder_.number, &ours); });
+    const bool found = stat(path_.c_str(), &there) == 0;
+    if (found && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) return;
+    const Visit visit(folder_.number);
+    std::error_code removed;
+    now = fs::current_path(removed);
+    if (removed) refuse_input(path_.string(), "the folder that this program has locked", "none: it was removed");
+  });
+  return now;
+}
+
+void OwnFolder::inside(const std::function<void()>& act) const {
+  const fs::path name = path();
+  std::optional<Visit> visit;
+  or_refuse(name, "a folder that can be entered", [&] { visit.emplace(folder_.number); });
+  try {
+    act();
+  } catch (const InputError& error) {
+    throw InputError((name / "").string() + error.what());
+  }
 }
 
 }  // namespace attn

@@ -26,12 +26,19 @@ std::string read_file(const std::filesystem::path& path);
 ///         renaming
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Makes a folder, with all above it. When this returns, they are on the disk. A folder that is there already
+/// stays.
+/// @param folder  which
+/// @throws InputError saying what went wrong
+void make_folders(const std::filesystem::path& folder);
+
 /// Makes a folder of files appear at once: they are written into the folder `path.part`, which is brought to the
 /// disk and then renamed. Makes the folders above it. What a kill left in `path.part` is removed first, so only
 /// one may write to the same path at a time.
 /// @param path   where; a folder that is there already is refused, before anything is written: remove_folder() it
 /// @param write  writes the files; it is told the folder to write them into
-/// @throws InputError saying what went wrong, and whatever `write` throws; no folder is left then
+/// @throws InputError saying what went wrong, and whatever `write` throws; no folder is left then, unless the disk
+///         failed after the renaming
 void write_folder(const std::filesystem::path& path,
                   const std::function<void(const std::filesystem::path& aside)>& write);
 
@@ -40,5 +47,38 @@ void write_folder(const std::filesystem::path& path,
 /// @param path  which
 /// @throws InputError when it is missing, no folder, or cannot be removed
 void remove_folder(const std::filesystem::path& path);
+
+/// A folder that is locked while this lives, so that one program at a time writes to it. The lock is a lock on the
+/// file `.lock` in it, and belongs to the folder itself: the folder may be renamed meanwhile.
+class OwnFolder {
+ public:
+  /// Makes the folder if it is not there, and locks it.
+  /// @param path  which
+  /// @throws InputError when it cannot be made or written, or another program has locked it
+  explicit OwnFolder(const std::filesystem::path& path);
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  /// @return its present name: the one that it was given here as long as that leads to it, then an absolute one
+  /// @throws InputError when the folder has been removed
+  std::filesystem::path path() const;
+
+  /// Makes it the current folder of the whole program while something is done. Relative names then lead into this
+  /// folder, even if it is renamed, or another one takes its name, at any moment.
+  /// @param act  what is done
+  /// @throws InputError when the folder has been removed, and whatever `act` throws; the folder's name is put in
+  ///         front of its InputErrors, which name files in it
+  void inside(const std::function<void()>& act) const;
+
+ private:
+  /// An open file, closed at its end.
+  struct Descriptor {
+    ~Descriptor();
+    int number = -1;
+  };
+
+  std::filesystem::path path_;
+  Descriptor folder_, lock_;
+};
 
 }  // namespace attn

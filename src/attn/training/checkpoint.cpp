@@ -89,6 +89,24 @@ bool has_our_name(const fs::path& path) {
   return name == checkpoint_name(number_of(name));
 }
 
+/// Without training.safetensors a folder is no checkpoint, whatever it is called.
+bool is_checkpoint(const fs::path& path) {
+  return has_our_name(path) && fs::exists(path / "training.safetensors");
+}
+
+/// What is in a folder, in no order.
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> all;
+  std::error_code error;
+  fs::directory_iterator entry(folder.empty() ? fs::path(".") : folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    all.push_back(folder / entry->path().filename());
+  }
+  const bool none = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !none) refuse_input(folder.string(), "a folder that can be read", error.message());
+  return all;
+}
+
 /// model.safetensors or model.safetensors.1, ...: what write_file() puts aside, without ".part".
 bool is_part_of_model(const std::string& name) {
   const std::string model = "model.safetensors";
@@ -212,28 +230,45 @@ void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::B
 }
 
 std::vector<fs::path> checkpoints(const fs::path& folder) {
-  std::vector<fs::path> all;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none)) {
-    const fs::path& path = entry.path();
-    if (has_our_name(path) && fs::exists(path / "training.safetensors")) all.push_back(path);
-  }
+  std::vector<fs::path> all = entries(folder);
+  all.erase(std::remove_if(all.begin(), all.end(), [](const fs::path& path) { return !is_checkpoint(path); }),
+            all.end());
   std::sort(all.begin(), all.end(), [](const fs::path& a, const fs::path& b) {
     return number_of(a.filename().string()) < number_of(b.filename().string());
   });
   return all;
 }
 
-void prune(const fs::path& folder, std::size_t keep) {
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none)) {
-    const fs::path whole = entry.path().stem();
-    const bool checkpoint = has_our_name(whole) && entry.is_directory(none);
-    const bool ours = checkpoint || (is_part_of_model(whole.string()) && entry.is_regular_file(none));
-    if (ours && entry.path().extension() == ".part") fs::remove_all(entry.path());
+void expect_no_strays(const fs::path& folder, std::uint64_t updates) {
+  for (const fs::path& path : entries(folder)) {
+    if (!has_our_name(path) || is_checkpoint(path) || number_of(path.filename().string()) <= updates) continue;
+    refuse_input(path.string(), "a checkpoint, or nothing of that name",
+                 std::string(fs::is_directory(path) ? "a folder without training.safetensors" : "a file") +
+                     ", which has to be moved away or removed first");
+  }
+}
+
+std::vector<std::string> prune(const fs::path& folder, std::size_t keep) {
+  std::vector<std::string> complaints;
+  for (const fs::path& path : entries(folder)) {
+    std::error_code error;
+    const fs::path whole = path.stem();
+    const bool checkpoint = has_our_name(whole) && fs::is_directory(path, error);
+    const bool ours = checkpoint || (is_part_of_model(whole.string()) && fs::is_regular_file(path, error));
+    if (!ours || path.extension() != ".part") continue;
+    fs::remove_all(path, error);
+    if (error)
+      complaints.push_back(path.string() + ": wanted a leftover that can be removed, got " + error.message());
   }
   const std::vector<fs::path> all = checkpoints(folder);
-  for (std::size_t i = 0; i + keep < all.size(); ++i) remove_folder(all[i]);
+  for (std::size_t i = 0; i + keep < all.size(); ++i) {
+    try {
+      remove_folder(all[i]);
+    } catch (const InputError& error) {
+      complaints.emplace_back(error.what());
+    }
+  }
+  return complaints;
 }
 
 ModelFile average_models(const std::vector<fs::path>& files) {

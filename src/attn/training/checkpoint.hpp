@@ -87,14 +87,24 @@ Checkpoint read_checkpoint(const std::filesystem::path& folder);
 void restore(const Checkpoint& checkpoint, engine::Transformer& model, engine::Backend& backend, Trainer& trainer);
 
 /// The checkpoints of a run.
-/// @param folder  of the run
+/// @param folder  of the run; an empty path is the current folder
 /// @return        their folders, the oldest first; none if there is no such folder
+/// @throws InputError when the folder cannot be read
 std::vector<std::filesystem::path> checkpoints(const std::filesystem::path& folder);
 
+/// Refuses a folder in which something has the name of a later checkpoint and is none: it would be in the way when
+/// that checkpoint is written.
+/// @param folder   of the run
+/// @param updates  how many there were
+/// @throws InputError naming such a thing, or when the folder cannot be read
+void expect_no_strays(const std::filesystem::path& folder, std::uint64_t updates);
+
 /// Removes all checkpoints but the newest, and what a kill left half-written of checkpoints and of the model.
-/// @param folder  of the run
+/// @param folder  of the run; an empty path is the current folder
 /// @param keep    how many stay
-void prune(const std::filesystem::path& folder, std::size_t keep);
+/// @return        a complaint about each that cannot be removed; the others are removed all the same
+/// @throws InputError when the folder cannot be read
+std::vector<std::string> prune(const std::filesystem::path& folder, std::size_t keep);
 
 /// The mean of models of one shape, number by number. A tied matrix is one parameter and is averaged once.
 /// @param files  where they are, at least one
