@@ -13,6 +13,7 @@
 
 #include "attn/core/errors.hpp"
 #include "attn/core/files.hpp"
+#include "attn/core/numbers.hpp"
 #include "attn/core/random.hpp"
 #include "attn/core/table.hpp"
 #include "attn/engine/backend/cpu.hpp"
@@ -173,6 +174,12 @@ fs::path set_aside(const fs::path& file) {
   return aside;
 }
 
+/// The backend takes memory for each thread, so it is told first how many there are.
+std::unique_ptr<engine::Backend> backend_for(const Plan& plan) {
+  omp_set_num_threads(static_cast<int>(plan.threads));
+  return engine::make_cpu_backend();
+}
+
 /// A model in training, with all that belongs to it.
 class Session {
  public:
@@ -180,11 +187,10 @@ class Session {
       : plan_(plan),
         own_(own),
         folder_(own.path()),
-        backend_(engine::make_cpu_backend()),
+        backend_(backend_for(plan)),
         model_(plan.model, *backend_),
         seen_(training_pairs(plan)),
         unseen_(validation_pairs(plan, seen_)) {
-    omp_set_num_threads(static_cast<int>(plan.threads));
     Random random(plan.trainer.seed);
     model_.parameters().set([&](const Parameter& parameter) { return initial_value(parameter, random); });
     trainer_ = std::make_unique<training::Trainer>(model_, *backend_, seen_, plan.trainer);
@@ -254,12 +260,7 @@ class Session {
            clock_text(left) + " left";
   }
 
-  static std::string three_digits(double rate) {
-    std::ostringstream text;
-    text.precision(3);
-    text << rate;
-    return text.str();
-  }
+  static std::string three_digits(double rate) { return to_text(rate, std::chars_format::general, 3); }
 
   /// Measures, keeps the best, and writes a checkpoint.
   void validate(std::uint64_t updates) {

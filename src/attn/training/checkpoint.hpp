@@ -78,7 +78,7 @@ struct Checkpoint {
 Checkpoint read_checkpoint(const std::filesystem::path& folder);
 
 /// Puts a training where a checkpoint says. The same updates follow as if it had never stopped, to the last bit,
-/// if there are as many threads.
+/// whatever the number of threads.
 /// @param checkpoint  what was read
 /// @param model       a model of the same sizes
 /// @param backend     its backend

@@ -171,7 +171,8 @@ class CpuBackend : public Backend {
  public:
   std::string name() const override {
     const BlasInfo blas = blas_info();
-    return blas.library + ", " + blas.kernel + " kernels, " + std::to_string(most_threads()) + " threads";
+    return blas.library + ", " + blas.kernel + " kernels, " + std::to_string(most_threads()) +
+           (most_threads() == 1 ? " thread" : " threads");
   }
 
   void set_work(CpuWork work) {
