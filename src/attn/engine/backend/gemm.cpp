@@ -46,36 +46,57 @@ Grain grain_of_kernels() {
   return avx2 ? Grain{12, std::size_t{1} << 20} : Grain();
 }
 
-// A call of more rows is cut inside OpenBLAS where its buffers end.
-constexpr std::size_t most_rows = 12288;
+// A call of about 18,000 rows or more is cut inside OpenBLAS, where its buffers end. So very many rows are cut
+// here first, into panels of so many; the last one is up to twice as high.
+constexpr std::size_t panel_rows = 6144;
 
 // Columns may not be cut freely: kernels work ahead from one group of columns to the next. So they are cut by the
 // shape alone, for one thread too, and only where there are too few rows to cut.
 constexpr std::size_t few_rows = 128, panel_columns = 512;
 
-/// Into how many blocks C is cut.
-struct Grid {
-  std::size_t rows = 1;     ///< blocks of about the same height
-  std::size_t columns = 1;  ///< panels of panel_columns; the last one is up to twice as wide
+/// Where a panel begins; the last one takes what is left.
+std::size_t panel_begin(std::size_t length, std::size_t panel, std::size_t panels, std::size_t i) {
+  return i == panels ? length : i * panel;
+}
+
+/// How C is cut: into panels, by its shape alone, and each of them into blocks of rows, by the number of threads.
+class Grid {
+ public:
+  Grid(std::size_t rows, std::size_t columns, std::size_t k, std::size_t threads)
+      : rows_(rows), columns_(columns), high_(std::max<std::size_t>(1, rows / panel_rows)) {
+    if (rows < few_rows) {
+      wide_ = std::max<std::size_t>(1, columns / panel_columns);
+      return;
+    }
+    const std::size_t least_rows = std::min(rows, panel_rows);  // of a panel
+    const std::size_t worth = least_rows * columns * k / grain_.least_work;
+    blocks_ = std::max<std::size_t>(1, std::min({threads, least_rows / grain_.rows, worth}));
+  }
+
+  std::size_t size() const { return high_ * blocks_ * wide_; }
+
+  /// Calls f(first row, last row, first column, last column) of a block.
+  template <class F>
+  void block(std::size_t number, const F& f) const {
+    const std::size_t j = number % wide_, i = number / wide_ % blocks_, panel = number / wide_ / blocks_;
+    const std::size_t top = panel_begin(rows_, panel_rows, high_, panel);
+    const std::size_t height = panel_begin(rows_, panel_rows, high_, panel + 1) - top;
+    f(top + block_begin(height, i), top + block_begin(height, i + 1),
+      panel_begin(columns_, panel_columns, wide_, j), panel_begin(columns_, panel_columns, wide_, j + 1));
+  }
+
+ private:
+  /// Where block i of a panel begins: at the grain that is nearest to an equal share.
+  std::size_t block_begin(std::size_t height, std::size_t i) const {
+    if (i == blocks_) return height;
+    return (2 * (height / grain_.rows) * i + blocks_) / (2 * blocks_) * grain_.rows;
+  }
+
+  Grain grain_ = grain_of_kernels();
+  std::size_t rows_, columns_;
+  std::size_t high_, wide_ = 1;  // panels
+  std::size_t blocks_ = 1;       // of a panel
 };
-
-Grid choose_grid(std::size_t rows, std::size_t columns, std::size_t k, std::size_t threads) {
-  if (rows < few_rows) return {1, std::max<std::size_t>(1, columns / panel_columns)};
-  const Grain grain = grain_of_kernels();
-  return {std::max<std::size_t>(1, std::min({threads, rows / grain.rows, rows * columns * k / grain.least_work})),
-          1};
-}
-
-/// Where block i of `blocks` begins in 0 to rows.
-std::size_t row_begin(std::size_t rows, std::size_t blocks, std::size_t i) {
-  if (i == blocks) return rows;
-  const std::size_t grain = grain_of_kernels().rows;
-  return (2 * (rows / grain) * i + blocks) / (2 * blocks) * grain;
-}
-
-std::size_t column_begin(std::size_t columns, std::size_t panels, std::size_t i) {
-  return i == panels ? columns : i * panel_columns;
-}
 
 /// C and what makes it.
 struct Product {
@@ -102,23 +123,13 @@ void library_gemm(const Product& p) {
   p.compute(0, p.C.rows, 0, p.C.columns);
 }
 
-/// One block of C, cut further where it has very many rows.
-void block_gemm(const Product& p, std::size_t i, std::size_t last_i, std::size_t j, std::size_t last_j) {
-  while (i < last_i) {
-    const std::size_t end = std::min(last_i, (i / most_rows + 1) * most_rows);
-    p.compute(i, end - i, j, last_j - j);
-    i = end;
-  }
-}
-
 void blocks_gemm(const Product& p) {
-  const std::size_t rows = p.C.rows, columns = p.C.columns;
-  const Grid grid = choose_grid(rows, columns, p.k(), most_threads());
-  parallel_for(grid.rows * grid.columns, 1, [&](std::size_t first, std::size_t last, std::size_t) {
+  const Grid grid(p.C.rows, p.C.columns, p.k(), most_threads());
+  parallel_for(grid.size(), 1, [&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t b = first; b < last; ++b) {
-      const std::size_t i = b / grid.columns, j = b % grid.columns;
-      block_gemm(p, row_begin(rows, grid.rows, i), row_begin(rows, grid.rows, i + 1),
-                 column_begin(columns, grid.columns, j), column_begin(columns, grid.columns, j + 1));
+      grid.block(b, [&](std::size_t i, std::size_t last_i, std::size_t j, std::size_t last_j) {
+        p.compute(i, last_i - i, j, last_j - j);
+      });
     }
   });
 }
@@ -127,7 +138,8 @@ void even_gemm(const Product& p) {
   const std::size_t grain = 16;
   const bool by_row = p.C.rows >= grain * most_threads() || p.C.rows >= p.C.columns;
   parallel_for(by_row ? p.C.rows : p.C.columns, grain, [&](std::size_t first, std::size_t last, std::size_t) {
-    by_row ? p.compute(first, last - first, 0, p.C.columns) : p.compute(0, p.C.rows, first, last - first);
+    if (by_row) return p.compute(first, last - first, 0, p.C.columns);
+    p.compute(0, p.C.rows, first, last - first);
   });
 }
 
@@ -160,7 +172,8 @@ void reserve_blas_memory() {
   for (void* memory : blocks) munmap(memory, block);
   if (blocks.size() < most_threads()) {
     refuse_input("memory for OpenBLAS",
-                 "129 MiB for each of " + std::to_string(most_threads()) + " threads (ulimit -v limits it)",
+                 "129 MiB for each of " + std::to_string(most_threads()) +
+                     " threads (ulimit -v limits it; OMP_NUM_THREADS=1 needs the least)",
                  "enough for " + std::to_string(blocks.size()));
   }
   constexpr std::size_t n = 256;
