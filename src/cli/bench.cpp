@@ -124,6 +124,7 @@ class Bench {
     seconds(step), seconds(forward), seconds(step);
     Measured m;
     m.tokens = tokens, m.threads = threads;
+    m.peak_bytes = peak_bytes();  // before OpenBLAS's own threads take memory for their products
     std::vector<double> forwards, steps;
     std::vector<std::vector<double>> forward_floors(m.floors.size()), step_floors(m.floors.size());
     for (std::size_t run = 0; run < runs; ++run) {  // in turns, so that what disturbs one disturbs the other
@@ -143,7 +144,6 @@ class Bench {
     for (std::size_t i = 0; i < m.floors.size(); ++i) {
       m.floors[i].forward = times(forward_floors[i]), m.floors[i].step = times(step_floors[i]);
     }
-    m.peak_bytes = peak_bytes();
     return m;
   }
 
