@@ -32,7 +32,8 @@ std::vector<Pairs> by_length(const TaskOptions& task) {
 void learn(engine::Transformer& model, engine::Backend& backend, const Plan& plan) {
   Random random(plan.trainer.seed);
   model.parameters().set([&](const Parameter& p) { return initial_value(p, random); });
-  Trainer trainer(model, backend, training_pairs(plan), plan.trainer);
+  const Pairs seen = training_pairs(plan);
+  Trainer trainer(model, backend, seen, plan.trainer);
   while (trainer.progress().updates < plan.updates) trainer.update();
   trainer.swap_average();
 }
