@@ -1,6 +1,7 @@
-# The language, the warnings, and where things are put.
+# The language, the warnings, and where things are put. All but the build type ends with this folder: a project that
+# takes the course in keeps its own.
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
-if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT multi_config)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
 endif()
 

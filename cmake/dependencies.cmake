@@ -66,7 +66,11 @@ if(NOT xtensor_FOUND)
 endif()
 message(STATUS "xtensor: ${xtensor_VERSION}")
 
-foreach(header IN ITEMS "xtensor-blas:xtensor-blas/xblas.hpp" "cli11:CLI/CLI.hpp" "json:nlohmann/json.hpp")
+set(headers "xtensor-blas:xtensor-blas/xblas.hpp" "json:nlohmann/json.hpp")
+if(PROJECT_IS_TOP_LEVEL)
+  list(APPEND headers "cli11:CLI/CLI.hpp")  # for the programs
+endif()
+foreach(header IN LISTS headers)
   string(REGEX REPLACE ":.*" "" what ${header})
   string(REGEX REPLACE ".*:" "" file ${header})
   find_path(ATTN_${what}_INCLUDE ${file})

@@ -96,7 +96,9 @@ add_custom_command(OUTPUT ${docs_out}/built
   WORKING_DIRECTORY $<TARGET_FILE_DIR:weave>  # Doxygen splits the name of its filter at blanks: ./weave has none
   COMMENT "Documentation: ${docs_html}/index.html" VERBATIM)
 add_custom_target(docs DEPENDS ${docs_out}/built)
-install(DIRECTORY ${docs_html} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+if(ATTN_INSTALL)
+  install(DIRECTORY ${docs_html} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+endif()
 
 if(BUILD_TESTING)
   add_test(NAME docs.build

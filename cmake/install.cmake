@@ -1,7 +1,9 @@
 # find_package(attn) from an installed copy.
 include(CMakePackageConfigHelpers)
 install(TARGETS attn_library EXPORT attnTargets)
-install(TARGETS attn)
+if(TARGET attn)
+  install(TARGETS attn)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/golden DESTINATION ${CMAKE_INSTALL_DATADIR}/attn PATTERN generate EXCLUDE)
 install(EXPORT attnTargets NAMESPACE attn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/attn)

@@ -86,14 +86,15 @@ inline void measure_shift_and_mask(const Program& program) {
 }
 
 inline void measure_scale(const Program& program) {
-  program.measured("scale", "embeddings × √d_model, and as they are");
+  program.measured("scale", "embeddings × √d_model, and as they are, 2000 updates");
   Table table({"task", "embeddings", "seed", "validation loss early", "at the end", "exact match"});
   for (const char* task : {"copy", "reverse"}) {
     for (const char* scaled : {"yes", "no"}) {
       for (const char* seed : {"1", "2", "3"}) {
         const std::string how = std::string(scaled) == "yes" ? "× √d_model" : "as they are";
-        const std::vector<Station> way = learned_with(
-            {{"task", task}, {"scale_embeddings", scaled}, {"seed", seed}}, std::string(task) + " " + how);
+        const std::vector<Station> way =
+            learned_with({{"task", task}, {"scale_embeddings", scaled}, {"seed", seed}, {"updates", "2000"}},
+                         std::string(task) + " " + how);
         table.add({task, how, seed, fixed(way[5].validation, 3), fixed(way.back().validation, 3),
                    fixed(way.back().exact, 3)});
       }
@@ -142,7 +143,7 @@ struct Start {
 };
 
 inline void measure_warmup(const Program& program) {
-  program.measured("warmup", "validation loss after 1500 updates, the highest rate at first or reached in 400");
+  program.measured("warmup", "validation loss after 750 updates, the highest rate at first or reached in 400");
   const std::vector<Start> starts = {{"1", "after", "1", "yes"},   {"1", "after", "1", "no"},
                                      {"6", "after", "1", "yes"},   {"6", "after", "1", "no"},
                                      {"6", "after", "0.3", "yes"}, {"6", "after", "0.3", "no"},
@@ -154,7 +155,7 @@ inline void measure_warmup(const Program& program) {
       SettingTexts texts = {
           {"task", "reverse"},        {"encoder_layers", start.layers}, {"decoder_layers", start.layers},
           {"rate_scale", start.rate}, {"warms_up", start.warms_up},     {"seed", seed},
-          {"updates", "1500"}};
+          {"updates", "750"}};
       if (start.norm == std::string("before")) texts["pre_norm"] = texts["final_norm"] = "yes";
       const std::string name = std::string(start.layers) + " layers, seed " + seed;
       cells.push_back(fixed(learned_with(texts, name).back().validation, 2));

@@ -56,7 +56,7 @@ class Learner {
         backend_(engine::make_cpu_backend()),
         model_(plan.model, *backend_),
         seen_(training_pairs(plan)),
-        unseen_(validation_pairs(plan, seen_)) {
+        unseen_(validation_pairs(plan)) {
     omp_set_num_threads(static_cast<int>(plan.threads));
     Random random(plan.trainer.seed);
     model_.parameters().set([&](const Parameter& parameter) { return initial_value(parameter, random); });

@@ -11,7 +11,7 @@ namespace {
 const char usage[] =
     "usage: check_links DIR               links, anchors, pictures and reach of the built HTML\n"
     "       check_links --network DIR     nothing in it is loaded from the network\n"
-    "       check_links --markdown ROOT   links and anchors between the Markdown pages of a source tree\n";
+    "       check_links --markdown ROOT   links, anchors and formulas of the Markdown pages of a source tree\n";
 
 int show(const links::Report& report) {
   for (const links::Broken& link : report.broken) {

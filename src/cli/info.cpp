@@ -92,7 +92,7 @@ void print_checkpoint(const fs::path& folder, bool tensors) {
     if (found == training.header().metadata.end()) refuse_input(where, "metadata " + name, "none");
     return found->second;
   };
-  if (text("format") != "attn training 1") refuse_input(where, "format: attn training 1", text("format"));
+  if (text("format") != "attn training 2") refuse_input(where, "format: attn training 2", text("format"));
   const ModelFile model = model_without_parameters(weights.header(), (folder / "model.safetensors").string());
   const std::vector<double> history = read_history(training, where);
   const std::string list = tensors ? list_tensors(weights) + list_tensors(training) : "";

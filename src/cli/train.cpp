@@ -8,6 +8,7 @@
 #include <ctime>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -190,7 +191,7 @@ class Session {
         backend_(backend_for(plan)),
         model_(plan.model, *backend_),
         seen_(training_pairs(plan)),
-        unseen_(validation_pairs(plan, seen_)) {
+        unseen_(validation_pairs(plan)) {
     Random random(plan.trainer.seed);
     model_.parameters().set([&](const Parameter& parameter) { return initial_value(parameter, random); });
     trainer_ = std::make_unique<training::Trainer>(model_, *backend_, seen_, plan.trainer);
@@ -398,14 +399,28 @@ class Session {
               "; a lower --rate_scale, a longer --warmup or --longest_gradient 1 may help.");
   }
 
-  /// What the best model can do, to standard output.
+  /// What the best model can do, to standard output: for all sentences, and for the lengths that it has not
+  /// learned.
   void report() {
     const fs::path best = folder_ / "model.safetensors";
     training::load(read_model(best), model_, *backend_);
-    const double share = translation::exact_match(model_, unseen_.sources, unseen_.targets);
-    std::cout << name(plan_.task.task) << ": " << fixed(100.0 * share, 1) << " % of " << unseen_.size()
-              << " unseen sentences are exactly right; loss " << fixed(run_.best, 4) << " a token; model in "
-              << best.string() << std::endl;
+    const std::vector<bool> right = translation::exact_matches(model_, unseen_.sources, unseen_.targets);
+    const auto all_right = std::count(right.begin(), right.end(), true);
+    std::cout << name(plan_.task.task) << ": "
+              << fixed(100.0 * static_cast<double>(all_right) / static_cast<double>(right.size()), 1) << " % of "
+              << unseen_.size() << " unseen sentences are exactly right; loss " << fixed(run_.best, 4)
+              << " a token; model in " << best.string() << std::endl;
+    std::map<std::size_t, std::array<std::size_t, 2>> by_length;  // how many are right, and how many there are
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      auto& [good, all] = by_length[unseen_.sources[i].size() - 1];
+      good += right[i] ? 1 : 0, ++all;
+    }
+    Table table({"letters", "exactly right"});
+    for (const auto& [letters, share] : by_length) {
+      if (share[0] == share[1]) continue;
+      table.add({std::to_string(letters), std::to_string(share[0]) + " of " + std::to_string(share[1])});
+    }
+    if (all_right < static_cast<std::ptrdiff_t>(right.size())) table.print(std::cout);
   }
 
   Plan plan_;

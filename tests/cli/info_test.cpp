@@ -104,7 +104,7 @@ TEST_CASE("info: six gigabytes are not read, neither of a file nor of a checkpoi
   const fs::path checkpoint = scratch / "run/update-00000007";
   write_model(checkpoint / "model.safetensors", small_model());
   write(checkpoint / "training.safetensors",
-        R"({"__metadata__":{"attn.checksum":"0","format":"attn training 1","updates":"7","epoch":"2","batch":"3",)"
+        R"({"__metadata__":{"attn.checksum":"0","format":"attn training 2","updates":"7","epoch":"2","batch":"3",)"
         R"("setting.seed":"5"},"history":{"dtype":"F64","shape":[1,3],"data_offsets":[0,24]},)"
         R"("mean":{"dtype":"F32","shape":[1500000000],"data_offsets":[24,)" +
             end + "]}}",

@@ -107,7 +107,8 @@ TEST_CASE("a small training, from its beginning to what is left of it") {
   INFO(trained.err);
   CHECK(trained.status == 0);
   CHECK(has(trained.out, "copy: "));
-  CHECK(has(trained.out, " of 4 unseen sentences are exactly right"));
+  CHECK(has(trained.out, "copy: 0.0 % of 4 unseen sentences are exactly right"));
+  CHECK(has(trained.out, "\n  letters  exactly right\n        1         0 of 1\n        2         0 of 1\n"));
   CHECK(has(trained.err, "update 30: training loss "));
   CHECK(fs::exists(scratch / "run/model.safetensors"));
   CHECK_FALSE(fs::exists(scratch / "run/update-00000010"));
@@ -231,7 +232,7 @@ TEST_CASE(
   check_refused("attn train --config /dev/zero", "/dev/zero: wanted a file, or a stream of at most 256 MiB");
   check_refused(
       "attn train --longest 1 --letters 9 --pairs 5 --validation_pairs 5 --folder " + quoted(scratch / "new"),
-      "other pairs: wanted at most about 4 different sentences of so few letters, got 5");
+      "validation_pairs: wanted at most 2, a fifth of the sentences of each length, got 5");
   check_refused("attn train --preset huge", "preset: wanted one of tiny, small, base, big, got huge");
   check_refused("attn train --dropout 1", "dropout: wanted a number of at least 0 and less than 1, got 1");
   check_refused("attn train --depth 3", "--depth");
@@ -240,7 +241,7 @@ TEST_CASE(
   check_refused("attn train --folder= --updates=1", "--folder: wanted a text, got --updates=1");
   check_refused("attn train --adam_epsilon 1e-46", "adam_epsilon: wanted a number that a float can hold");
   check_refused("attn train --letters 1 --longest 3 --pairs 2147483647 --folder " + quoted(scratch / "new"),
-                "pairs: wanted at most about 3 different sentences");
+                "validation_pairs: wanted at most 0, a fifth of the sentences of each length, got 200");
   check_refused("attn train --config " + std::string(300, 'x'), "wanted a file that can be read");
   check_refused("attn train --folder /dev/null/x",
                 "/dev/null/x: wanted a folder that can be written, got Not a directory");

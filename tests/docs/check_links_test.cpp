@@ -158,6 +158,20 @@ TEST_CASE("broken links between Markdown pages are found with their lines") {
                                                          {"README.md:10", "no such heading", "docs/b.md#c"}});
 }
 
+TEST_CASE("formulas that GitHub would take for Markdown are found with their lines") {
+  const Folder tree;
+  tree.write("README.md",
+             "# $a\\,b$\n\nfine: $x_i$, $`a\\,b`$, `$a\\,b$`\nand $$a\\\\b$$\n\n```math\na\\,b\n```\n\n"
+             "| a |\n|---|\n| $\\{a$ |\n\n[in $\\_$](README.md)\n");
+  const auto why = [](const std::string& what) {
+    return "wanted $`…`$, since GitHub takes " + what + " for Markdown";
+  };
+  CHECK(links::check_markdown(tree.root).broken == Found{{"README.md:1", why("\\,"), "a\\,b"},
+                                                         {"README.md:4", why("\\\\"), "a\\\\b"},
+                                                         {"README.md:12", why("\\{"), "\\{a"},
+                                                         {"README.md:14", why("\\_"), "\\_"}});
+}
+
 TEST_CASE("an anchor of a folder is one of its README.md") {
   const Folder tree;
   tree.write("README.md",

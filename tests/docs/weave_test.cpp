@@ -545,6 +545,19 @@ TEST_CASE("the search knows each section, with words, code and output, without m
   CHECK(has(error_of([&] { weave::search_script({course / "README.txt"}); }), "is no page of the documentation"));
 }
 
+// GitHub's rule for Markdown: a backslash escapes any of the 32 signs of punctuation of ASCII.
+TEST_CASE("what GitHub would take for Markdown in a formula between dollars") {
+  for (const char sign : std::string("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")) {
+    const std::string escape = {'\\', sign};
+    CHECK(weave::taken_for_markdown("[X" + escape + " PE]") == escape);
+  }
+  CHECK(weave::taken_for_markdown("a * b") == "*");
+  CHECK(weave::taken_for_markdown("_a") == "_");
+  CHECK(weave::taken_for_markdown("d_{model}") == "_");
+  for (const char* fine : {"", "x_i \\cdot W_Q", "\\lVert x_1 \\rVert^2", "\\"})
+    CHECK(weave::taken_for_markdown(fine).empty());
+}
+
 TEST_CASE("formulas are found with their lines") {
   using Formulas = std::vector<weave::Formula>;
   CHECK(weave::page_formulas(weave::split("# T\n\na $x$\nb $`y`$ `$z$`\n\n```math\nu\nv\n```\n\n> $w$\n\n"

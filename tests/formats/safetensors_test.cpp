@@ -211,8 +211,8 @@ TEST_CASE("a file of ours without its checksum is refused; one from elsewhere is
   damaged[whole.find("attn.checksum") + 5] = 'k';
   const std::string why = "wanted metadata attn.checksum, as every file of format attn model 1 has, got none";
   CHECK(refusal(damaged) == why);
-  CHECK(refusal(file(R"({"__metadata__":{"format":"attn training 1"}})")) ==
-        "wanted metadata attn.checksum, as every file of format attn training 1 has, got none");
+  CHECK(refusal(file(R"({"__metadata__":{"format":"attn training 2"}})")) ==
+        "wanted metadata attn.checksum, as every file of format attn training 2 has, got none");
   CHECK(refusal(file(R"({"__metadata__":{"format":"pt"}})")).empty());
   CHECK(refusal(file(R"({"__metadata__":{"attn.checksum":""}})")).find("wanted the checksum \"\"") == 0);
   const tests::Scratch scratch;

@@ -302,6 +302,14 @@ TEST_CASE("the loss where it could go wrong", "[chapter-09]") {
   CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0)(0, 0) < 1.0);
   CHECK(cross_entropies({{0, -infinity, 1}}, {1}, 0)(0, 0) == infinity);
   CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0, {0.1, Smoothing::all_classes})(0, 0) == infinity);
+  // -q_c log p_c is infinite for p_c = 0 and q_c > 0; whether another class has a share q_c is up to the form.
+  CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0, {0.1, Smoothing::other_classes})(0, 0) == infinity);
+  CHECK(cross_entropies({{0, -infinity, 1}}, {2}, 0, {0.1, Smoothing::other_classes_but_pad})(0, 0) == infinity);
+  CHECK(cross_entropies({{-infinity, 0, 1}}, {2}, 0, {0.1, Smoothing::other_classes})(0, 0) == infinity);
+  // PAD has none: -0.9 log p_2 - 0.1 log p_1 = log(1 + e) - 0.9
+  const double without_pad =
+      cross_entropies({{-infinity, 0, 1}}, {2}, 0, {0.1, Smoothing::other_classes_but_pad})(0, 0);
+  CHECK(std::abs(without_pad - .413262) < 5e-7);
   CHECK(std::abs(cross_entropies({{1000, 1001}}, {1}, -5)(0, 0) - .313262) < 5e-7);
   CHECK(complaint([&] { cross_entropy(logits, {1}, 0); }) == "targets: wanted 2, one for each row, got 1");
   CHECK(complaint([&] {

@@ -158,7 +158,7 @@ TEST_CASE("what is damaged, missing, or does not belong together is refused with
   CHECK(refused([](const fs::path& c) {
           fs::copy_file(c / "model.safetensors", c / "training.safetensors", fs::copy_options::overwrite_existing);
         }) ==
-        "/training.safetensors: wanted a training of attn, whose metadata say format: attn training 1, got attn "
+        "/training.safetensors: wanted a training of attn, whose metadata say format: attn training 2, got attn "
         "model 1");
   CHECK(refused([](const fs::path& c) {
           ModelFile model = read_model(c / "model.safetensors");

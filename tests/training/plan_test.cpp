@@ -100,10 +100,20 @@ TEST_CASE("a switch of one's own goes over the dialect's, whatever comes first")
   CHECK(plan.model.dialect.final_norm);
 }
 
-TEST_CASE("what is measured on was never seen") {
-  Plan plan = of_preset("tiny");
-  plan.task.longest = 3, plan.task.letters = 5, plan.pairs = 100, plan.validation_pairs = 50;
-  const Pairs seen = training_pairs(plan);
-  const std::set<Tokens> sources(seen.sources.begin(), seen.sources.end());
-  for (const Tokens& source : validation_pairs(plan, seen).sources) CHECK(sources.count(source) == 0);
+TEST_CASE("what is measured on is never learned from, and has sentences of every length") {
+  for (const char* seed : {"1", "2", "3"}) {
+    Plan plan;
+    apply(settings(plan), {{"seed", seed}}, "test");
+    complete(plan);
+    const Pairs seen = training_pairs(plan), unseen = validation_pairs(plan);
+    CHECK(seen.size() == plan.pairs);
+    CHECK(unseen.size() == plan.validation_pairs);
+    const std::set<Tokens> sources(seen.sources.begin(), seen.sources.end());
+    std::set<std::size_t> lengths;
+    for (const Tokens& source : unseen.sources) {
+      CHECK(sources.count(source) == 0);
+      lengths.insert(source.size() - 1);
+    }
+    CHECK(lengths.size() == 20);
+  }
 }

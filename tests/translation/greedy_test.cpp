@@ -74,6 +74,7 @@ TEST_CASE("it ends with EOS, or where it is told to") {
         }) == "logits: wanted numbers, got NaN");
   always(7);
   const std::vector<Tokens> targets = {{7, 7, 7}, {7, 7}, {7, 2}, {2}};
+  CHECK(translation::exact_matches(model, sources, targets) == std::vector<bool>{true, false, false, false});
   CHECK(translation::exact_match(model, sources, targets) == 0.25);
   CHECK(tests::complaint([&] { translation::exact_match(model, {}, {}); }) ==
         "exact_match: wanted as many targets as sources, and at least one, got 0 sources and 0 targets");

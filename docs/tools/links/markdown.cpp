@@ -5,6 +5,7 @@
 #include "report.hpp"
 #include "tags.hpp"
 #include "weave/blocks.hpp"
+#include "weave/formulas.hpp"
 #include "weave/html.hpp"
 #include "weave/inline.hpp"
 #include "weave/slug.hpp"
@@ -25,6 +26,7 @@ struct Link {
 struct Page {
   std::set<std::string> anchors;
   std::vector<Link> links;
+  std::vector<Link> formulas;  // between `$`, with something in them that GitHub takes for Markdown
 };
 
 void add_tag(Page& page, const std::string& html, std::size_t line) {
@@ -45,6 +47,9 @@ void add_prose(Page& page, const std::string& text, std::size_t line) {
       add_prose(page, span.text, here);
     }
     if (span.kind == Span::Kind::tag) add_tag(page, span.text, here);
+    if (span.kind == Span::Kind::math && !span.backticks && !weave::taken_for_markdown(span.text).empty()) {
+      page.formulas.push_back({here, span.text});
+    }
   }
 }
 
@@ -116,6 +121,12 @@ Report check_markdown(const fs::path& folder) {
   Report report;
   report.pages = pages.size();
   for (const auto& [file, page] : pages) {
+    for (const Link& formula : page.formulas) {
+      report.broken.push_back(
+          {file.lexically_relative(root).generic_string() + ":" + std::to_string(formula.line),
+           "wanted $`…`$, since GitHub takes " + weave::taken_for_markdown(formula.target) + " for Markdown",
+           formula.target});
+    }
     for (const Link& link : page.links) {
       ++report.links;
       if (weave::is_remote(link.target)) continue;

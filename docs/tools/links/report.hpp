@@ -41,8 +41,9 @@ Report check_html(const std::filesystem::path& folder);
 /// style sheets and SVG. Plain links may go there.
 Report check_network(const std::filesystem::path& folder);
 
-/// The links, pictures and anchors between the Markdown pages of a source tree, as GitHub would resolve them.
-/// The folders build…, my and those with a leading point are left out.
+/// The links, pictures and anchors between the Markdown pages of a source tree, as GitHub would resolve them, and
+/// the formulas between `$` of which GitHub would take a part for Markdown. The folders build…, my and those with
+/// a leading point are left out.
 Report check_markdown(const std::filesystem::path& root);
 
 }  // namespace links

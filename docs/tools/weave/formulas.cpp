@@ -1,9 +1,11 @@
 #include "formulas.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "blocks.hpp"
 #include "inline.hpp"
+#include "letters.hpp"
 #include "script.hpp"
 
 namespace weave {
@@ -32,10 +34,24 @@ std::vector<Formula> page_formulas(const Lines& lines) {
     }
   }
   for (const Fence& fence : fences(lines)) {
-    if (fence.info == "math") found.push_back({fence.line + 1, joined(fence.body), true});
+    if (fence.info != "math") continue;
+    const auto behind = [&](const Formula& formula) { return formula.line > fence.line + 1; };
+    found.insert(std::find_if(found.begin(), found.end(), behind), {fence.line + 1, joined(fence.body), true});
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
   return found;
+}
+
+std::string taken_for_markdown(std::string_view tex) {
+  const auto is_in_a_word = [&](std::size_t i) {
+    return i > 0 && i + 1 < tex.size() && is_word(letter_before(tex, i).code) &&
+           is_word(letter_at(tex, i + 1).code);
+  };
+  for (std::size_t i = 0; i < tex.size(); ++i) {
+    if (tex[i] == '*' || (tex[i] == '_' && !is_in_a_word(i))) return {tex[i]};
+    if (tex[i] != '\\' || i + 1 == tex.size()) continue;
+    if (std::ispunct(static_cast<unsigned char>(tex[i + 1])) != 0) return std::string(tex.substr(i, 2));
+  }
+  return "";
 }
 
 std::vector<Formula> comment_formulas(const Lines& lines) {

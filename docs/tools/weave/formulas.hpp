@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lines.hpp"
@@ -18,6 +19,12 @@ struct Formula {
 
 /// The formulas of a page: `$…$`, `` $`…`$ ``, `$$…$$` and ```math blocks.
 std::vector<Formula> page_formulas(const Lines& lines);
+
+/// What of a formula between `$` or `$$` GitHub takes for Markdown, before it sees TeX: a backslash and the
+/// punctuation behind it, such as `\,` (the backslash gets lost), a star, or an underscore that is not between
+/// letters or digits.
+/// @return it, or nothing
+std::string taken_for_markdown(std::string_view tex);
 
 /// The formulas of the comments in a header: `\f$…\f$`, `\f[…\f]`.
 std::vector<Formula> comment_formulas(const Lines& lines);

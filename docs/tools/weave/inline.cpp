@@ -88,7 +88,7 @@ class Scanner {
 
   bool formula() {
     if (here() != '$') return false;
-    if (sees("$`")) return formula_until("`$", 2);
+    if (sees("$`")) return formula_in_backticks();
     if (sees("$$")) return display_formula();
     const Letter before = letter_before(text_, at_), after = letter_at(text_, at_ + 1);
     if ((before.code != 0 && is_word(before.code)) || is_space(after.code)) return false;
@@ -98,6 +98,12 @@ class Scanner {
     no_formula_closes_ = end == npos;
     if (end == npos) return false;
     return take(Kind::math, text_.substr(at_ + 1, end - at_ - 1), end + 1);
+  }
+
+  bool formula_in_backticks() {
+    if (!formula_until("`$", 2)) return false;
+    spans_.back().backticks = true;
+    return true;
   }
 
   bool display_formula() {

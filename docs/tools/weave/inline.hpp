@@ -28,9 +28,10 @@ struct Span {
   std::string text = {};
   std::string target = {};
   std::string title = {};
-  bool display = false;  ///< of a formula between `$$`
-  std::size_t at = 0;    ///< where it begins in the paragraph, in bytes
-  std::size_t line = 0;  ///< how many line ends of the paragraph stand before it
+  bool display = false;    ///< of a formula between `$$`
+  std::size_t at = 0;      ///< where it begins in the paragraph, in bytes
+  std::size_t line = 0;    ///< how many line ends of the paragraph stand before it
+  bool backticks = false;  ///< of a formula between `` $` `` and `` `$ ``, where nothing is Markdown
 };
 
 /// Cuts a paragraph into spans, as GitHub reads it.

@@ -41,7 +41,8 @@ void expect_loss(const Matrix& logits, const Tokens& targets, const LabelSmoothi
 /// @param targets    m tokens
 /// @param pad        the token that does not count
 /// @param smoothing  none by default
-/// @return           shape (1, m); infinite where the right answer has probability 0
+/// @return           shape (1, m); infinite where a class that has a share of the truth, the right one or another,
+///                   has probability 0
 /// @throws std::invalid_argument when a target is no class, epsilon no share, or there are too few classes
 /// @see Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4
 Matrix cross_entropies(const Matrix& logits, const Tokens& targets, int pad, LabelSmoothing smoothing = {});

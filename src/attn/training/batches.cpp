@@ -36,9 +36,6 @@ Batches make_batches(const Pairs& pairs, std::size_t tokens, std::uint64_t seed,
   std::vector<std::size_t> order(pairs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   shuffle(order, random);
-  const auto lengths = [&](std::size_t i) { return std::pair(pairs.targets[i].size(), pairs.sources[i].size()); };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return lengths(a) < lengths(b); });
   Batches batches;
   std::size_t source = 0, target = 0;
   for (const std::size_t i : order) {
@@ -49,7 +46,6 @@ Batches make_batches(const Pairs& pairs, std::size_t tokens, std::uint64_t seed,
     }
     batches.back().push_back(i);
   }
-  shuffle(batches, random);
   return batches;
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Which sentences make a batch: as many of similar length as a budget of tokens allows.
+/// @brief Which sentences make a batch: as many as a budget of tokens allows.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@ namespace attn::training {
 /// Pairs by their numbers, batch after batch.
 using Batches = std::vector<std::vector<std::size_t>>;
 
-/// Shares all pairs out among batches. Neighbours in length come together; which of equals, and in what order the
-/// batches come, is drawn anew in each epoch. A function of its arguments alone.
+/// Shares all pairs out among batches, in an order that is drawn anew in each epoch. Every batch has short
+/// sentences and long ones: batches are packed without padding, so that costs nothing, and a model that sees one
+/// length at a time forgets the others. A function of its arguments alone.
 /// @param pairs   the sentences
 /// @param tokens  how many a batch may have at most, of the source and of the target each
 /// @param seed    of the training

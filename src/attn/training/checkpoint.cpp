@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format_name = "attn training 1";
+constexpr const char* format_name = "attn training 2";
 const std::string setting_prefix = "setting.", folder_prefix = "update-";
 
 /// A row of floats, parameter by parameter.

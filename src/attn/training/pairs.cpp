@@ -20,11 +20,19 @@ void check(const TaskOptions& options) {
   }
 }
 
-Tokens random_sentence(const TaskOptions& options, Random& random) {
-  const std::size_t lengths = options.longest - options.shortest + 1;
-  Tokens sentence(options.shortest + random.bits() % lengths);
-  for (int& token : sentence) token = first_letter + static_cast<int>(random.bits() % options.letters);
+Tokens random_letters(std::size_t length, std::size_t letters, Random& random) {
+  Tokens sentence(length);
+  for (int& token : sentence) token = first_letter + static_cast<int>(random.bits() % letters);
   return sentence;
+}
+
+/// How many sentences of a length are held out: a fifth of all there are, rounded up, but never the only one, and
+/// not more than are asked for.
+std::size_t held_out(std::size_t length, std::size_t letters, std::size_t asked_for) {
+  if (letters == 1) return 0;
+  std::size_t sentences = 1;
+  for (std::size_t i = 0; i < length && sentences / 5 < asked_for; ++i) sentences *= letters;
+  return std::min(asked_for, (sentences + 4) / 5);
 }
 
 Tokens answer(Task task, Tokens sentence) {
@@ -35,6 +43,11 @@ Tokens answer(Task task, Tokens sentence) {
 Tokens with_eos(Tokens sentence) {
   sentence.push_back(eos);
   return sentence;
+}
+
+void add(Pairs& pairs, Task task, const Tokens& sentence) {
+  pairs.sources.push_back(with_eos(sentence));
+  pairs.targets.push_back(with_eos(answer(task, sentence)));
 }
 
 }  // namespace
@@ -49,23 +62,47 @@ std::string name(Task task) { return task == Task::copy ? "copy" : "reverse"; }
 
 Pairs make_pairs(const TaskOptions& options, std::size_t count, std::uint64_t seed, const Pairs& unlike) {
   check(options);
-  std::set<Tokens> taken(unlike.sources.begin(), unlike.sources.end());
+  const std::set<Tokens> left_out(unlike.sources.begin(), unlike.sources.end());
+  const std::size_t lengths = options.longest - options.shortest + 1;
   Random random(seed ^ pairs_key);
   Pairs pairs;
   std::size_t in_vain = 0;  // draws one behind the other
   while (pairs.size() < count) {
-    const Tokens sentence = random_sentence(options, random);
-    if (!taken.insert(with_eos(sentence)).second) {
-      if (++in_vain == 10000) {
-        refuse(unlike.size() > 0 ? "other pairs" : "pairs",
-               "at most about " + std::to_string(pairs.size()) + " different sentences of so few letters",
-               std::to_string(count));
-      }
-      continue;
+    const std::size_t length = options.shortest + random.bits() % lengths;
+    const Tokens sentence = random_letters(length, options.letters, random);
+    if (left_out.count(with_eos(sentence)) == 0) {
+      add(pairs, options.task, sentence);
+      in_vain = 0;
+    } else if (++in_vain == 10000) {
+      refuse("pairs", "sentences other than those that are left out", "none");
     }
-    in_vain = 0;
-    pairs.sources.push_back(with_eos(sentence));
-    pairs.targets.push_back(with_eos(answer(options.task, sentence)));
+  }
+  return pairs;
+}
+
+Pairs held_out_pairs(const TaskOptions& options, std::size_t count, std::uint64_t seed) {
+  check(options);
+  std::vector<std::size_t> open;  // how many of each length may come yet
+  std::size_t most = 0;
+  for (std::size_t length = options.shortest; length <= options.longest; ++length) {
+    open.push_back(held_out(length, options.letters, count));
+    most += open.back();
+  }
+  if (count > most) {
+    refuse("validation_pairs", "at most " + std::to_string(most) + ", a fifth of the sentences of each length",
+           std::to_string(count));
+  }
+  Random random(seed ^ pairs_key);
+  std::set<Tokens> taken;
+  Pairs pairs;
+  for (std::size_t i = 0; pairs.size() < count; i = (i + 1) % open.size()) {
+    if (open[i] == 0) continue;
+    Tokens sentence = random_letters(options.shortest + i, options.letters, random);
+    while (!taken.insert(sentence).second) {
+      sentence = random_letters(options.shortest + i, options.letters, random);
+    }
+    add(pairs, options.task, sentence);
+    --open[i];
   }
   return pairs;
 }

@@ -47,14 +47,23 @@ struct TaskOptions {
   std::size_t longest = 20;  ///< letters of a sentence, without EOS
 };
 
-/// Random sentences for a task. Lengths and letters are drawn uniformly, but no sentence comes twice, so that of
-/// the shortest, of which there are few, there are fewer than of others, and none when all have been seen.
+/// Random sentences for a task. Lengths and letters are drawn uniformly, so a sentence may come more than once,
+/// and a short one, of which there are few, does: every length has the same weight.
 /// @param options  what they are like
 /// @param count    how many
 /// @param seed     which
-/// @param unlike   sources that must not be among them, such as those that were trained on
+/// @param unlike   sources that must not be among them, such as those that are held out
+/// @return         the pairs
+/// @throws std::invalid_argument when lengths or letters make no sense, or no sentence is left
+Pairs make_pairs(const TaskOptions& options, std::size_t count, std::uint64_t seed, const Pairs& unlike = {});
+
+/// Random sentences to measure on, all different, as many of each length as of every other. Of a length with few
+/// sentences only a fifth is taken (2 of the 10 that have one letter), so that the rest can be learned from.
+/// @param options  what they are like
+/// @param count    how many
+/// @param seed     which
 /// @return         the pairs
 /// @throws std::invalid_argument when lengths or letters make no sense, or there are not so many sentences
-Pairs make_pairs(const TaskOptions& options, std::size_t count, std::uint64_t seed, const Pairs& unlike = {});
+Pairs held_out_pairs(const TaskOptions& options, std::size_t count, std::uint64_t seed);
 
 }  // namespace attn::training

@@ -161,10 +161,12 @@ void complete(Plan& plan) {
   plan.threads = small ? 1 : static_cast<std::size_t>(omp_get_max_threads());
 }
 
-Pairs training_pairs(const Plan& plan) { return make_pairs(plan.task, plan.pairs, 2 * plan.trainer.seed); }
+Pairs training_pairs(const Plan& plan) {
+  return make_pairs(plan.task, plan.pairs, 2 * plan.trainer.seed, validation_pairs(plan));
+}
 
-Pairs validation_pairs(const Plan& plan, const Pairs& seen) {
-  return make_pairs(plan.task, plan.validation_pairs, 2 * plan.trainer.seed + 1, seen);
+Pairs validation_pairs(const Plan& plan) {
+  return held_out_pairs(plan.task, plan.validation_pairs, 2 * plan.trainer.seed + 1);
 }
 
 }  // namespace attn::training

@@ -48,12 +48,11 @@ SettingTexts preset(std::string_view name);
 void complete(Plan& plan);
 
 /// @param plan  complete
-/// @return      what it learns from
+/// @return      what it learns from: none of its validation_pairs()
 Pairs training_pairs(const Plan& plan);
 
-/// @param plan   complete
-/// @param seen   its training_pairs()
-/// @return       what it is measured on: none of it has been seen
-Pairs validation_pairs(const Plan& plan, const Pairs& seen);
+/// @param plan  complete
+/// @return      what it is measured on: sentences of every length that are not learned from
+Pairs validation_pairs(const Plan& plan);
 
 }  // namespace attn::training

@@ -50,20 +50,26 @@ std::vector<Tokens> greedy(engine::Transformer& model, std::span<const Tokens> s
   return all;
 }
 
-double exact_match(engine::Transformer& model, std::span<const Tokens> sources, std::span<const Tokens> targets) {
+std::vector<bool> exact_matches(engine::Transformer& model, std::span<const Tokens> sources,
+                                std::span<const Tokens> targets) {
   if (sources.size() != targets.size() || sources.empty()) {
     refuse("exact_match", "as many targets as sources, and at least one",
            std::to_string(sources.size()) + " sources and " + std::to_string(targets.size()) + " targets");
   }
-  std::size_t right = 0;
+  std::vector<bool> right;
   for (std::size_t first = 0; first < targets.size(); first += at_once) {
     const std::size_t count = std::min(at_once, targets.size() - first);
     std::size_t longest = 0;
     for (const Tokens& target : targets.subspan(first, count)) longest = std::max(longest, target.size());
     const std::vector<Tokens> written = greedy(model, sources.subspan(first, count), longest);
-    for (std::size_t i = 0; i < count; ++i) right += written[i] == targets[first + i] ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i) right.push_back(written[i] == targets[first + i]);
   }
-  return static_cast<double>(right) / static_cast<double>(targets.size());
+  return right;
+}
+
+double exact_match(engine::Transformer& model, std::span<const Tokens> sources, std::span<const Tokens> targets) {
+  const std::vector<bool> right = exact_matches(model, sources, targets);
+  return static_cast<double>(std::count(right.begin(), right.end(), true)) / static_cast<double>(right.size());
 }
 
 }  // namespace attn::translation

@@ -1,0 +1,1 @@
+message(FATAL_ERROR "the course included a file of its host")
