@@ -71,7 +71,7 @@ class OwnFolder {
   void inside(const std::function<void()>& act) const;
 
  private:
-  /// An open file, closed at its end.
+  // An open file, closed at its end.
   struct Descriptor {
     ~Descriptor();
     int number = -1;
