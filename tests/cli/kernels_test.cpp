@@ -49,8 +49,11 @@ TEST_CASE("what the user has chosen stays, and is told of") {
   CHECK(doctor.status == 0);
   CHECK(has(doctor.out, "Prescott kernels"));
   CHECK(has(doctor.out, "OPENBLAS_CORETYPE=" + best + " would use the processor"));
-  const Result bench = run("attn bench --tokens 32 --runs 1", "OPENBLAS_CORETYPE=Prescott ");
-  CHECK(has(bench.err, "OPENBLAS_CORETYPE=" + best + " would use the processor"));
+  const attn::tests::Scratch scratch;
+  const Result train =
+      run("attn train --updates 1 --folder '" + (scratch / "x").string() + "'", "OPENBLAS_CORETYPE=Prescott ");
+  CHECK(train.status == 0);
+  CHECK(has(train.err, "OPENBLAS_CORETYPE=" + best + " would use the processor"));
 }
 
 TEST_CASE("kernels that the processor cannot run are refused") {
