@@ -140,6 +140,7 @@ int run_chapter(int argc, char** argv, const Chapter& chapter, void (*tour)(cons
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
+    use_available_threads();
     use_best_kernels(argv);
     if (app.count("--save") > 0 && folder.empty()) refuse_input("--save", "a folder", "an empty name");
     Silence silence;

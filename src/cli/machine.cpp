@@ -1,8 +1,5 @@
 #include "cli/machine.hpp"
 
-#include <omp.h>
-
-#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -10,13 +7,6 @@
 #include "attn/core/errors.hpp"
 
 namespace attn {
-
-void use_available_threads() {
-  const char* asked = std::getenv("OMP_NUM_THREADS");
-  if (asked != nullptr && *asked != '\0') return;
-  const auto visible = static_cast<std::size_t>(omp_get_max_threads());
-  omp_set_num_threads(static_cast<int>(threads_within(visible, cpu_quota())));
-}
 
 void check_products() {
   if (const std::string advice = kernel_advice(); !advice.empty()) std::cerr << "attn: " << advice << '\n';

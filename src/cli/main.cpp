@@ -138,7 +138,6 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  attn::use_available_threads();
   if (*doctor) return attn::doctor_command();
   if (*train || *bench) attn::check_products();
   if (*train) {
@@ -160,6 +159,7 @@ int main(int argc, char** argv) {
   fill_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error like a full disk
   try {
+    attn::use_available_threads();
     attn::use_best_kernels(argv);
     const int status = run(argc, argv);
     std::cout.flush();

@@ -79,6 +79,18 @@ TEST_CASE("kernels that compute wrong products are found, and nothing is trained
   }
 }
 
+// OpenBLAS waits for threads that OpenMP does not give it.
+TEST_CASE("a program ends, and computes the same, however few threads OpenMP gives") {
+  const std::string wanted = run("chapter-09").out;
+  for (const char* limit :
+       {"OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0", "OMP_DYNAMIC=true", "OMP_NUM_THREADS=64",
+        "OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=8 OMP_THREAD_LIMIT=3"}) {
+    INFO(limit);
+    CHECK(run("attn doctor", std::string(limit) + " timeout 60 ").status == 0);
+    CHECK(run("chapter-09", std::string(limit) + " timeout 60 ").out == wanted);
+  }
+}
+
 TEST_CASE("without the memory that OpenBLAS needs, a program says so and does not hang") {
   if (!applies()) return;
   const attn::tests::Scratch scratch;

@@ -332,7 +332,7 @@ TEST_CASE("layer norm of rows from the smallest to the largest floats, and its g
   }
 }
 
-// By OpenBLAS issue 2526 and others: the bits of a product may depend on how many threads share it.
+// The bits of a product may depend on how many threads share it, and on where it is cut.
 TEST_CASE("a product has the same bits for any number of threads") {
   const int before = omp_get_max_threads();
   Random random(21);

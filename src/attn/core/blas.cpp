@@ -42,6 +42,37 @@ std::string environment(const char* name) {
 
 constexpr const char* kernel_variable = "OPENBLAS_CORETYPE";
 
+/// OpenMP, if the BLAS library brings it along: this room is not compiled with it.
+struct OpenMP {
+  int (*max_threads)() = find<int()>("omp_get_max_threads");
+  int (*thread_limit)() = find<int()>("omp_get_thread_limit");
+  int (*max_active_levels)() = find<int()>("omp_get_max_active_levels");
+  void (*set_threads)(int) = find<void(int)>("omp_set_num_threads");
+  void (*set_dynamic)(int) = find<void(int)>("omp_set_dynamic");
+
+  bool is_there() const {
+    return max_threads != nullptr && thread_limit != nullptr && max_active_levels != nullptr &&
+           set_threads != nullptr && set_dynamic != nullptr;
+  }
+};
+
+/// While this lives, OpenBLAS computes on one thread.
+class OneThread {
+ public:
+  OneThread() {
+    if (openmp_.is_there()) before_ = openmp_.max_threads(), openmp_.set_threads(1);
+  }
+  ~OneThread() {
+    if (openmp_.is_there()) openmp_.set_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  OpenMP openmp_;
+  int before_ = 1;
+};
+
 constexpr const char* trial_variable = "ATTN_KERNEL_TRIAL";
 
 #ifdef __linux__
@@ -223,8 +254,19 @@ std::string kernel_advice() {
 }
 
 std::string wrong_product() {
+  const OneThread here;
   const std::string wrong = wrong_product_of<float>("sgemm", 1e-5);
   return wrong.empty() ? wrong_product_of<double>("dgemm", 1e-13) : wrong;
+}
+
+void use_available_threads() {
+  const OpenMP openmp;
+  if (!openmp.is_there()) return;
+  const bool one = openmp.max_active_levels() < 1;
+  auto threads = static_cast<std::size_t>(one ? 1 : std::min(openmp.max_threads(), openmp.thread_limit()));
+  if (environment("OMP_NUM_THREADS").empty()) threads = threads_within(threads, cpu_quota());
+  openmp.set_dynamic(0);
+  openmp.set_threads(static_cast<int>(std::max<std::size_t>(1, threads)));
 }
 
 void use_best_kernels(char** argv) {

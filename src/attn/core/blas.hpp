@@ -55,6 +55,11 @@ std::string kernel_advice();
 /// @return what is wrong, such as "sgemm of 33 x 67 times 67 x 49 is off by 0.3"; empty when all is right
 std::string wrong_product();
 
+/// Makes OpenMP start as many threads as there may be, and no more: not more than OMP_THREAD_LIMIT allows, and,
+/// unless OMP_NUM_THREADS says how many, not more than the processor time of a container. OpenBLAS waits for ever
+/// when it gets fewer threads than it has asked for, so OMP_DYNAMIC is switched off.
+void use_available_threads();
+
 /// Starts this program again with OPENBLAS_CORETYPE set when OpenBLAS leaves a part of the processor unused and
 /// the user has not set that variable. The best kernels are taken whose products are right; each is first tried by
 /// a process of its own, which ends in this function. Call it first in main(), before any thread is started:
