@@ -323,8 +323,7 @@ TEST_CASE("layer norm of rows from the smallest to the largest floats, and its g
                                  false, dgamma.data(), dbeta.data());
           tests::check_near(dgamma.matrix(), dG, 1e-5);
           tests::check_near(dbeta.matrix(), dY, 1e-7);
-          const double largest =
-              std::max(2e-34, xt::amax(xt::abs(dX))());  // denormal numbers count as 0
+          const double largest = std::max(2e-34, xt::amax(xt::abs(dX))());  // denormal numbers count as 0
           tests::check_near(Matrix(dx.matrix() / largest), Matrix(dX / largest), 1e-4);
         }
       }

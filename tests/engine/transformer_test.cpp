@@ -118,7 +118,8 @@ TEST_CASE("forward equals the reference on random models and batches, with paddi
       }
     }
     CHECK(at == logits.size());
-    CHECK(worst <= (config.d_model > 2 ? 2e-5 : 5e-4) * size);  // a norm of two numbers enlarges what rounding left
+    CHECK(worst <=
+          (config.d_model > 2 ? 2e-5 : 5e-4) * size);  // a norm of two numbers enlarges what rounding left
   }
 }
 
