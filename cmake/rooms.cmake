@@ -4,7 +4,7 @@
 
 add_library(attn_build INTERFACE)
 target_include_directories(attn_build INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(attn_build INTERFACE xtensor ${blas} ${CMAKE_DL_LIBS})
+target_link_libraries(attn_build INTERFACE xtensor ${attn_blas} ${CMAKE_DL_LIBS})
 
 # attn_room(core core/matrix.cpp ...): sources are relative to src/attn. With UPSTAIRS it is in the library only: the
 # chapters up to 9 do without it.

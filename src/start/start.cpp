@@ -29,14 +29,16 @@ constexpr std::size_t block =
     (std::size_t{128} << 20) + (std::size_t{64} << 10);  // BUFFER_SIZE of OpenBLAS on x86-64
 constexpr int most_blocks = 512;
 
-/// A positive number in the environment, or 0. The C library's own copy of the environment is not there yet.
+/// A number in the environment, or 0; of several, as in "4,2", the first. The C library's own copy of the
+/// environment is not there yet.
 int number_in(char** environment, const char* name) {
   const std::size_t length = std::strlen(name);
   for (char** entry = environment; *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, name, length) != 0 || (*entry)[length] != '=') continue;
     int number = 0;
-    for (const char* digit = *entry + length + 1; *digit >= '0' && *digit <= '9' && number < most_blocks;
-         ++digit) {
+    const char* digit = *entry + length + 1;
+    while (*digit == ' ' || *digit == '\t' || *digit == '+') ++digit;
+    for (; *digit >= '0' && *digit <= '9' && number < most_blocks; ++digit) {
       number = 10 * number + (*digit - '0');
     }
     return number;
@@ -63,9 +65,9 @@ bool there_is_room_for(int blocks) {
 
 void expect_memory_for_blas(int, char**, char** environment) {
   if (&openblas_get_config == nullptr) return;
-  int threads = number_in(environment, "OPENBLAS_NUM_THREADS");
-  if (threads == 0) threads = number_in(environment, "OMP_NUM_THREADS");
+  int threads = number_in(environment, "OMP_NUM_THREADS");
   if (threads == 0) threads = processors();
+  threads = std::max(threads, number_in(environment, "OPENBLAS_NUM_THREADS"));
   // One for each thread from the beginning, and one for a first product.
   if (there_is_room_for(std::min(threads, most_blocks) + 1)) return;
   constexpr char text[] =

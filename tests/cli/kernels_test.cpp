@@ -103,4 +103,12 @@ TEST_CASE("without the memory that OpenBLAS needs, a program says so and does no
     CHECK(train.status == 2);
   }
   CHECK(has(run("attn --version", "ulimit -v 150000; timeout 60 ").err, "memory for OpenBLAS: wanted"));
+  for (const char* threads :
+       {"OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=2", "OMP_NUM_THREADS=' 8'", "OMP_NUM_THREADS=+8",
+        "OMP_NUM_THREADS=8,2", "OPENBLAS_NUM_THREADS=8 OMP_NUM_THREADS=1"}) {
+    INFO(threads);
+    const Result doctor = run("attn doctor", std::string("ulimit -v 380000; ") + threads + " timeout 60 ");
+    CHECK(doctor.status == 2);
+    CHECK(has(doctor.err, "memory for OpenBLAS: wanted"));
+  }
 }

@@ -80,7 +80,7 @@ constexpr const char* trial_variable = "ATTN_KERNEL_TRIAL";
 /// make some old kernels crash, so they are not tried in this process.
 bool computes_right_products(const std::string& program, const std::string& kernel) {
   std::vector<std::string> variables = {std::string(kernel_variable) + "=" + kernel,
-                                        std::string(trial_variable) + "=1"};
+                                        std::string(trial_variable) + "=" + std::to_string(getpid())};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::string(*entry).rfind(std::string(kernel_variable) + "=", 0) != 0) variables.emplace_back(*entry);
   }
@@ -276,7 +276,10 @@ void use_best_kernels(char** argv) {
                  "kernels for " + name(processor) + ", which this processor has", "kernels for " + name(used));
   }
 #ifdef __linux__
-  if (!environment(trial_variable).empty()) _exit(wrong_product().empty() ? 0 : 1);
+  if (environment(trial_variable) == std::to_string(getppid())) {
+    alarm(30);  // kernels that do not come to an end are not right either
+    _exit(wrong_product().empty() ? 0 : 1);
+  }
   if (!environment(kernel_variable).empty() || kernel_advice().empty()) return;
   std::error_code none;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", none).string();
