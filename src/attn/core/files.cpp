@@ -247,7 +247,7 @@ void remove_folder(const fs::path& path) {
   });
 }
 
-OwnFolder::Descriptor::~Descriptor() {
+OpenFile::~OpenFile() {
   if (number >= 0) close(number);
 }
 

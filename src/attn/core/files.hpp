@@ -48,6 +48,15 @@ void write_folder(const std::filesystem::path& path,
 /// @throws InputError when it is missing, no folder, or cannot be removed
 void remove_folder(const std::filesystem::path& path);
 
+/// An open file or folder, closed at its end.
+struct OpenFile {
+  OpenFile() = default;
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int number = -1;  ///< as the system counts it; -1 for none
+};
+
 /// A folder that is locked while this lives, so that one program at a time writes to it. The lock is a lock on the
 /// file `.lock` in it, and belongs to the folder itself: the folder may be renamed meanwhile.
 class OwnFolder {
@@ -71,14 +80,8 @@ class OwnFolder {
   void inside(const std::function<void()>& act) const;
 
  private:
-  // An open file, closed at its end.
-  struct Descriptor {
-    ~Descriptor();
-    int number = -1;
-  };
-
   std::filesystem::path path_;
-  Descriptor folder_, lock_;
+  OpenFile folder_, lock_;
 };
 
 }  // namespace attn
