@@ -334,8 +334,10 @@ Entry make_entry(const std::string& name, const Tensor& tensor) {
 
 /// Large types first, so that each tensor starts at a multiple of its own size; then by name.
 void lay_out(std::vector<Entry>& entries) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return find_dtype(a.dtype) < find_dtype(b.dtype); });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(find_dtype(a.dtype), std::string_view(a.name)) <
+           std::pair(find_dtype(b.dtype), std::string_view(b.name));
+  });
   std::size_t begin = 0;
   for (Entry& entry : entries) {
     entry.begin = begin;
