@@ -86,21 +86,22 @@ void print_history(const std::vector<double>& history) {
 
 void print_checkpoint(const fs::path& folder, bool tensors) {
   const std::string where = (folder / "training.safetensors").string();
-  SafetensorsFile training(where), weights(folder / "model.safetensors");
+  SafetensorsFile state(where), weights(folder / "model.safetensors");
   const auto text = [&](const std::string& name) {
-    const auto found = training.header().metadata.find(name);
-    if (found == training.header().metadata.end()) refuse_input(where, "metadata " + name, "none");
+    const auto found = state.header().metadata.find(name);
+    if (found == state.header().metadata.end()) refuse_input(where, "metadata " + name, "none");
     return found->second;
   };
-  if (text("format") != "attn training 2") refuse_input(where, "format: attn training 2", text("format"));
+  if (text("format") != training::checkpoint_format)
+    refuse_input(where, "format: " + training::checkpoint_format, text("format"));
   const ModelFile model = model_without_parameters(weights.header(), (folder / "model.safetensors").string());
-  const std::vector<double> history = read_history(training, where);
-  const std::string list = tensors ? list_tensors(weights) + list_tensors(training) : "";
+  const std::vector<double> history = read_history(state, where);
+  const std::string list = tensors ? list_tensors(weights) + list_tensors(state) : "";
   std::cout << folder.string() << ": a training after " << printable(text("updates")) << " updates, "
             << printable(text("batch")) << " batches into epoch " << printable(text("epoch")) << "\n"
             << parameter_count(model.config) << " parameters\n";
-  const std::string prefix = "setting.";
-  for (const auto& [name, value] : training.header().metadata) {
+  const std::string& prefix = training::checkpoint_setting_prefix;
+  for (const auto& [name, value] : state.header().metadata) {
     if (name.rfind(prefix, 0) == 0) print_settings({{name.substr(prefix.size()), value}});
   }
   print_history(history);

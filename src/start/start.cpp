@@ -21,12 +21,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attn/core/blas.hpp"
+
 extern "C" char* openblas_get_config() __attribute__((weak));  // absent from other BLAS libraries
 
 namespace {
 
-constexpr std::size_t block =
-    (std::size_t{128} << 20) + (std::size_t{64} << 10);  // BUFFER_SIZE of OpenBLAS on x86-64
+constexpr std::size_t block = attn::openblas_buffer;
 constexpr int most_blocks = 512;
 
 /// A number in the environment, or 0; of several, as in "4,2", the first. The C library's own copy of the

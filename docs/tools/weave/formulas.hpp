@@ -20,10 +20,10 @@ struct Formula {
 /// The formulas of a page: `$…$`, `` $`…`$ ``, `$$…$$` and ```math blocks.
 std::vector<Formula> page_formulas(const Lines& lines);
 
-/// What of a formula between `$` or `$$` GitHub takes for Markdown, before it sees TeX: a backslash and the
-/// punctuation behind it, such as `\,` (the backslash gets lost), a star, or an underscore that is not between
-/// letters or digits.
-/// @return it, or nothing
+/// Finds the first part of a formula between `$` or `$$` that GitHub reads as Markdown before it reads TeX: a
+/// backslash followed by punctuation, such as `\,` (GitHub removes the backslash), a star, or an underscore that
+/// is not between letters or digits.
+/// @return that part; empty when there is none
 std::string taken_for_markdown(std::string_view tex);
 
 /// The formulas of the comments in a header: `\f$…\f$`, `\f[…\f]`.

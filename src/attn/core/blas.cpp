@@ -76,8 +76,8 @@ class OneThread {
 constexpr const char* trial_variable = "ATTN_KERNEL_TRIAL";
 
 #ifdef __linux__
-/// Whether a program of ours, started for this alone, finds the products of some kernels right. New processors
-/// make some old kernels crash, so they are not tried in this process.
+/// Tries kernels in a new process of the same program, and returns whether their products are right. It is a new
+/// process because an old kernel may crash on a new processor.
 bool computes_right_products(const std::string& program, const std::string& kernel) {
   std::vector<std::string> variables = {std::string(kernel_variable) + "=" + kernel,
                                         std::string(trial_variable) + "=" + std::to_string(getpid())};

@@ -2,6 +2,7 @@
 /// @brief Which BLAS library does the matrix products, whether it uses the processor, and whether it is right.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "attn/core/processor.hpp"
@@ -22,6 +23,9 @@ struct BlasInfo {
 /// @return what it answers
 BlasInfo blas_info();
 
+/// The memory that OpenBLAS takes for each thread on x86-64, in bytes: its BUFFER_SIZE, and some pages.
+constexpr std::size_t openblas_buffer = (std::size_t{128} << 20) + (std::size_t{64} << 10);
+
 /// Keeps a BLAS library that has threads of its own from starting them, for a caller that has threads already.
 /// One that shares OpenMP's does so by itself.
 void leave_threads_to_callers();
@@ -36,8 +40,9 @@ Vectors kernel_vectors(const std::string& kernel);
 /// @return         such as "SkylakeX"; empty for `unknown`
 std::string kernel_for(Vectors vectors, bool amd);
 
-/// Whether OpenBLAS leaves a part of the processor unused, and what to do about it. OpenBLAS chooses its kernels
-/// by a list of processors, and takes its slowest ones for some that are newer than the list.
+/// Explains when OpenBLAS uses kernels with narrower vectors than the processor has, and what to do about it.
+/// OpenBLAS chooses its kernels from a list of processors, and takes its slowest ones for some that are newer than
+/// the list.
 /// @param info       what the library says about itself
 /// @param processor  what the processor has
 /// @param amd        whether AMD made it

@@ -37,11 +37,11 @@ ModelFile read_model(const std::filesystem::path& path);
 /// @return        whether it says that the file is a model of ours
 bool is_model(const SafetensorsHeader& header);
 
-/// What a header says of a model that write_model() wrote.
+/// Reads the settings and notes of a model from the header of its file, without the parameters.
 /// @param header  of the file
 /// @param where   what to call it when it is refused
-/// @return        sizes, choices and notes, without the parameters
-/// @throws InputError as read_model() does, but for what only the data show
+/// @return        sizes, choices and notes
+/// @throws InputError as read_model() does, except for faults that only the data show
 ModelFile model_without_parameters(const SafetensorsHeader& header, const std::string& where);
 
 }  // namespace attn

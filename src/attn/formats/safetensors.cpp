@@ -235,7 +235,7 @@ void check_layout(const std::map<std::string, SafetensorsEntry>& tensors, std::u
   if (end != size) refuse_input(file, "nothing after the last tensor", std::to_string(size - end) + " bytes");
 }
 
-/// What we write has a checksum always: where it is missing, the file is damaged or somebody else's.
+/// Refuses a file of one of our own formats that has no checksum: we always write one, so the file is damaged.
 void expect_checksum_of_ours(const SafetensorsHeader& header, const std::string& file) {
   const auto format = header.metadata.find("format");
   if (header.checksum || format == header.metadata.end() || format->second.rfind(our_formats, 0) != 0) return;

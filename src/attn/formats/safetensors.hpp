@@ -42,7 +42,7 @@ Safetensors read_safetensors(const std::filesystem::path& path);
 /// @throws InputError saying what is wrong
 Safetensors parse_safetensors(std::string_view bytes, const std::string& name);
 
-/// What the header says of a tensor.
+/// A tensor as the header describes it.
 struct SafetensorsEntry {
   std::string dtype;               ///< its type as the format calls it, such as "F32"
   std::vector<std::size_t> shape;  ///< the length along each index
@@ -50,14 +50,14 @@ struct SafetensorsEntry {
   std::uint64_t end = 0;           ///< and where they end
 };
 
-/// What the header says, and the length of the file confirms.
+/// The header of a file, checked against the length of the file.
 struct SafetensorsHeader {
   std::map<std::string, SafetensorsEntry> tensors;  ///< by name
   std::map<std::string, std::string> metadata;      ///< without the checksum
   std::optional<std::string> checksum;              ///< as it is written, where there is one
 };
 
-/// What becomes of a type of the format when it is read.
+/// The type that a tensor has after it has been read.
 /// @param dtype  as the format calls it, such as "BF16"
 /// @return       Tensor::dtype() of what is read, such as "float32"; empty when read_safetensors() refuses the
 /// type

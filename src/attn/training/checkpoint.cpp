@@ -16,8 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format_name = "attn training 2";
-const std::string setting_prefix = "setting.", folder_prefix = "update-";
+const std::string folder_prefix = "update-";
 
 /// A row of floats, parameter by parameter.
 void add_row(std::map<std::string, Tensor>& tensors, const std::string& prefix, engine::Transformer& model,
@@ -94,7 +93,7 @@ bool is_checkpoint(const fs::path& path) {
   return has_our_name(path) && fs::exists(path / "training.safetensors");
 }
 
-/// What is in a folder, in no order.
+/// Lists a folder, in no particular order.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code error;
@@ -158,10 +157,10 @@ fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, en
   std::size_t epoch = progress.epoch;
   Safetensors file;
   file.metadata = texts_of(state_settings(progress, state, epoch));
-  file.metadata["format"] = format_name;
+  file.metadata["format"] = checkpoint_format;
   const ModelFile weights = model_file(model, backend, {{"updates", std::to_string(progress.updates)}});
   file.metadata["model"] = fingerprint(weights);
-  for (const auto& [name, text] : run.settings) file.metadata[setting_prefix + name] = text;
+  for (const auto& [name, text] : run.settings) file.metadata[checkpoint_setting_prefix + name] = text;
   file.tensors["history"] = history_tensor(run.history);
   add_row(file.tensors, "mean.", model, backend, trainer.adam().mean());
   add_row(file.tensors, "square.", model, backend, trainer.adam().square());
@@ -178,15 +177,15 @@ fs::path write_checkpoint(const fs::path& folder, engine::Transformer& model, en
 Checkpoint read_checkpoint(const fs::path& folder) {
   const fs::path path = folder / "training.safetensors";
   Safetensors file = read_safetensors(path);
-  if (file.metadata["format"] != format_name) {
-    refuse_input(path.string(), "a training of attn, whose metadata say format: " + std::string(format_name),
+  if (file.metadata["format"] != checkpoint_format) {
+    refuse_input(path.string(), "a training of attn, whose metadata say format: " + std::string(checkpoint_format),
                  file.metadata["format"].empty() ? "none" : file.metadata["format"]);
   }
   Checkpoint checkpoint;
   SettingTexts state;
   for (const auto& [name, text] : file.metadata) {
-    if (name.rfind(setting_prefix, 0) == 0) {
-      checkpoint.run.settings[name.substr(setting_prefix.size())] = text;
+    if (name.rfind(checkpoint_setting_prefix, 0) == 0) {
+      checkpoint.run.settings[name.substr(checkpoint_setting_prefix.size())] = text;
     } else if (name != "format" && name != "model") {
       state[name] = text;
     }

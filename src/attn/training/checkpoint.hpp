@@ -15,6 +15,12 @@
 
 namespace attn::training {
 
+/// The metadata `format` of training.safetensors.
+inline const std::string checkpoint_format = "attn training 2";
+
+/// The settings of a training are metadata of training.safetensors; their names begin with this.
+inline const std::string checkpoint_setting_prefix = "setting.";
+
 /// What was measured on the way.
 struct Measured {
   std::uint64_t updates = 0;  ///< after how many

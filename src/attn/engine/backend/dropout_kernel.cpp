@@ -15,7 +15,7 @@ constexpr std::uint32_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;
 constexpr std::uint32_t key_step_0 = 0x9E3779B9, key_step_1 = 0xBB67AE85;
 constexpr std::size_t counters = 16;  // at once; each gives four numbers
 
-/// What all blocks of a row share.
+/// The parameters that are the same for all blocks of a row.
 struct Row {
   const std::uint32_t* key;      ///< 2 numbers
   const std::uint32_t* counter;  ///< 3 numbers, behind the one that counts

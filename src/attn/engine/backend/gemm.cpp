@@ -162,14 +162,13 @@ void reserve_blas_memory() {
   static std::atomic<std::size_t> reserved = 0;
   if (reserved >= most_threads()) return;
   if (blas_info().library.rfind("OpenBLAS", 0) != 0) return;
-  constexpr std::size_t block = (std::size_t{128} << 20) + (std::size_t{64} << 10);  // its BUFFER_SIZE on x86-64
   std::vector<void*> blocks;
   while (blocks.size() < most_threads()) {
-    void* memory = mmap(nullptr, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, openblas_buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) break;
     blocks.push_back(memory);
   }
-  for (void* memory : blocks) munmap(memory, block);
+  for (void* memory : blocks) munmap(memory, openblas_buffer);
   if (blocks.size() < most_threads()) {
     refuse_input("memory for OpenBLAS",
                  "129 MiB for each of " + std::to_string(most_threads()) +

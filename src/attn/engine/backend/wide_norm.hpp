@@ -10,7 +10,8 @@
 
 namespace attn::engine {
 
-/// Whether the forward pass of a row needs double: its squares overflow, or they underflow and nothing is added.
+/// Tells whether the forward pass of a row has to be computed in double: the squares overflow in float, or they
+/// underflow while epsilon is too small to replace them.
 /// @param moments  of the row, in float
 /// @param form     what the norm divides by
 /// @return         true also for a row with NaN or infinity
@@ -19,7 +20,7 @@ inline bool needs_wide_norm(kernels::Moments moments, NormForm form) {
   return !(moments.squares < FLT_MAX) || vanishes;
 }
 
-/// Whether the backward pass does.
+/// Tells whether the backward pass of a row has to be computed in double.
 /// @param inverse  the inverse divisor that the forward pass has left
 /// @return         true also for NaN
 inline bool needs_wide_norm_backward(float inverse) { return !(inverse > 1e-18f); }
