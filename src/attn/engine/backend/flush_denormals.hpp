@@ -11,8 +11,8 @@
 namespace attn::engine {
 
 /// While this lives, the processor takes denormal numbers (below 1.18e-38) for 0 on this thread, and makes none.
-/// Processors compute with them up to a hundred times slower, and a moment of Adam whose gradient has become 0
-/// decays into them and stays there.
+/// Many processors compute with them far more slowly, and a moment of Adam whose gradient has become 0 decays into
+/// them and stays there.
 class FlushDenormals {
  public:
 #if defined(__SSE2__)
